@@ -26,6 +26,11 @@ struct tfs_key {
 
 int tfs_key_compare(struct tfs_key a, struct tfs_key b);
 
+/* Voxels of a chunk along its sides, each at most 65535. */
+struct tfs_voxel_size {
+    uint32_t x, y, z;
+};
+
 #define TFS_SLOT_NONE UINT32_MAX
 
 enum tfs_chunk_flags {

@@ -22,6 +22,9 @@
 #include "formats/undo/undo.h"
 
 struct tfs_save;
+struct tfs_cells_kind; /* formats/cells/cells.h */
+struct tfs_cells_edit;
+struct tfs_cells_cache;
 struct tfs_parts; /* formats/parts.h */
 
 /* ---- lenses and the tree --------------------------------------------------------------------- */
@@ -268,8 +271,9 @@ struct tfs_tree {
     bool fixed_groups; /* groups are things of the save in its order: all are always there, none
                         * comes or goes, and in another save one may have another number; else a
                         * group is there as long as it has chunks */
-    const struct tfs_voxels *voxels; /* what `diff`, `merge` and `text` compare, and pictures are
-                                      * made of */
+    const struct tfs_voxels *voxels;    /* what `diff`, `merge` and `text` compare, and pictures are
+                                         * made of */
+    const struct tfs_cells_kind *cells; /* what a chunk holds; NULL: the lenses know */
     enum tfs_tiled tiled;
     bool fixed_chunks; /* tiles: chunk directories cannot be made, moved or removed, which the three
                         * functions below say (EPERM with sentence) */
@@ -517,10 +521,11 @@ struct tfs_save {
     struct tfs_keeper *keeper;      /* hears of what is replaced; NULL: nobody */
     bool no_journal;                /* something that is not ours has the name of the journal */
     char *astray; /* a journal beside a link that led here: it is not used. NULL: there is none */
-    struct tfs_numbers *_Atomic numbers; /* formats/arrays/numbers.h; NULL: nobody asked */
-    struct tfs_values *_Atomic values;   /* formats/arrays/values.h; NULL: the same */
-    struct tfs_known_names *known_names; /* formats/new_names.h; NULL: the same */
-    void *own;                           /* the container's */
+    struct tfs_numbers *_Atomic numbers;   /* formats/arrays/numbers.h; NULL: nobody asked */
+    struct tfs_cells_cache *_Atomic cells; /* formats/cells/cells.h; NULL: the same */
+    struct tfs_values *_Atomic values;     /* formats/arrays/values.h; NULL: the same */
+    struct tfs_known_names *known_names;   /* formats/new_names.h; NULL: the same */
+    void *own;                             /* the container's */
     void *cache; /* the format's, for its lenses; it has a lock of its own */
 };
 

@@ -154,7 +154,7 @@ static int read_header(struct tfs_palette *p, struct tfs_lines *lines, tfs_palet
     return tfs_fail(err, -EBADMSG, "the text ends behind the palette, without rows or `fill`");
 }
 
-int tfs_palette_read_grid(struct tfs_palette *p, struct tfs_span text, uint32_t side,
+int tfs_palette_read_grid(struct tfs_palette *p, struct tfs_span text, struct tfs_voxel_size size,
                           tfs_palette_had_fn had, const void *arg, uint32_t *indices,
                           struct tfs_error *err)
 {
@@ -168,7 +168,7 @@ int tfs_palette_read_grid(struct tfs_palette *p, struct tfs_span text, uint32_t 
     snprintf(range, sizeof(range), "the palette has %u %s", p->count,
              p->count == 1 ? "entry" : "entries");
     const struct tfs_grid_rules rules = {
-        .shape = {side, side, side, TFS_GRID_DECIMAL, tfs_decimal_width(p->count - 1)},
+        .shape = {size.x, size.y, size.z, TFS_GRID_DECIMAL, tfs_decimal_width(p->count - 1)},
         .high = p->count - 1,
         .out_of_range = range,
     };

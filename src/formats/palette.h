@@ -6,6 +6,7 @@
 #define TFS_FORMATS_PALETTE_H
 
 #include "base/buf.h"
+#include "formats/doc.h"
 #include "text/grid.h"
 #include "text/lines.h"
 
@@ -47,13 +48,13 @@ typedef bool (*tfs_palette_had_fn)(const void *arg, struct tfs_span name);
 
 /* Both read a text into a palette with `rules` and `max`, else zeroed, which is to be released
  * after a failure too. No index may lack; a name that was not there before must be one that can be
- * written. The first is palette.txt; the second blocks.txt, whose grid has `side` voxels an axis
- * and no index above the palette's. */
+ * written. The first is palette.txt; the second blocks.txt, whose grid has no index above the
+ * palette's. */
 int tfs_palette_read(struct tfs_palette *palette, struct tfs_span text, tfs_palette_had_fn had,
                      const void *arg, struct tfs_error *err);
-int tfs_palette_read_grid(struct tfs_palette *palette, struct tfs_span text, uint32_t side,
-                          tfs_palette_had_fn had, const void *arg, uint32_t *indices,
-                          struct tfs_error *err);
+int tfs_palette_read_grid(struct tfs_palette *palette, struct tfs_span text,
+                          struct tfs_voxel_size size, tfs_palette_had_fn had, const void *arg,
+                          uint32_t *indices, struct tfs_error *err);
 void tfs_palette_release(struct tfs_palette *palette);
 
 #endif

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "formats/cells/cells.h"
 #include "formats/diff/side.h"
 #include "text/name.h"
 
@@ -268,7 +269,10 @@ static int rename_chunks(struct tfs_save *save, struct tfs_edit *edit,
 int tfs_renaming_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct tfs_renaming r = {.rules = &kind_of(at)->rules};
+    struct tfs_renaming r = {.rules = kind_of(at)->rules};
+
+    if (r.rules == NULL)
+        r.rules = &save->tree->cells->names;
 
     if (put->original.size > 0)
         read_names(&r.old, put->original, err);

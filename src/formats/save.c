@@ -13,6 +13,7 @@
 #include "base/journal.h"
 #include "formats/arrays/numbers.h"
 #include "formats/arrays/values.h"
+#include "formats/cells/cells.h"
 #include "formats/astray.h"
 #include "formats/chosen.h"
 #include "formats/new_names.h"
@@ -154,6 +155,7 @@ static void save_free(struct tfs_save *save)
 {
     tfs_save_reasons_release(save);
     tfs_numbers_free(save->numbers);
+    tfs_cells_cache_free(save->cells);
     tfs_values_free(save->values);
     tfs_known_names_free(save->known_names);
     tfs_doc_unref(save->doc);

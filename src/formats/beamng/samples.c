@@ -233,8 +233,9 @@ static uint32_t height(struct tfs_span voxel)
     return sample_of(voxel).height;
 }
 
-static bool empty(struct tfs_span voxel)
+static bool empty(const struct tfs_voxels *voxels, struct tfs_span voxel)
 {
+    (void)voxels;
     (void)voxel;
     return false;
 }
@@ -293,8 +294,10 @@ static void print_values(struct sample *s, struct tfs_buf *out)
 }
 
 /* `Grass`; in full `Grass h=1234 texture=3`, of the second material of that name with `same=2`. */
-static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
+static void print(const struct tfs_voxels *voxels, struct tfs_span voxel, bool brief,
+                  struct tfs_buf *out)
 {
+    (void)voxels;
     struct sample s = sample_of(voxel);
 
     print_material(&s.materials[0], out);

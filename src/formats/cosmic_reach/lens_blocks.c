@@ -89,8 +89,10 @@ static int blocks_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
 
     (void)put;
     if (tfs_cosmic_view_open(save, tfs_edit_doc(edit), at.key, &view, err) < 0 ||
-        tfs_palette_read_grid(&palette, text, TFS_COSMIC_SIDE, tfs_cosmic_palette_had, &view.blocks,
-                              ids, err) < 0 ||
+        tfs_palette_read_grid(
+            &palette, text,
+            (struct tfs_voxel_size){TFS_COSMIC_SIDE, TFS_COSMIC_SIDE, TFS_COSMIC_SIDE},
+            tfs_cosmic_palette_had, &view.blocks, ids, err) < 0 ||
         blocks_same(&view, &palette, ids))
         goto out;
     tfs_cosmic_blocks_encode(&section, palette.names, palette.count, ids,

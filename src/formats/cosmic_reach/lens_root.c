@@ -150,8 +150,8 @@ static int rename_chunk(struct tfs_save *save, struct tfs_edit *edit, const stru
     return err->code;
 }
 
-static const struct tfs_renaming_kind names = {TFS_COSMIC_NAME_RULES, tfs_cosmic_names_each, NULL,
-                                               rename_chunk};
+static const struct tfs_name_rules rules = TFS_COSMIC_NAME_RULES;
+static const struct tfs_renaming_kind names = {&rules, tfs_cosmic_names_each, NULL, rename_chunk};
 
 const struct tfs_lens tfs_cosmic_names_lens = {
     .param = &names, .get = tfs_renaming_get, .put = tfs_renaming_put};

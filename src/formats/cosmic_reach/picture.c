@@ -144,8 +144,10 @@ static int change_clear(void *chunk, struct tfs_stretch at, struct tfs_error *er
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
+static void print(const struct tfs_voxels *voxels, struct tfs_span voxel, bool brief,
+                  struct tfs_buf *out)
 {
+    (void)voxels;
     (void)brief;
     tfs_name_print(out, voxel);
 }
@@ -169,6 +171,12 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
     return err->code;
 }
 
+static bool empty(const struct tfs_voxels *voxels, struct tfs_span voxel)
+{
+    (void)voxels;
+    return tfs_cosmic_is_air(voxel);
+}
+
 const struct tfs_voxels tfs_cosmic_pictures = {
     .fixed = {TFS_COSMIC_SIDE, TFS_COSMIC_SIDE, TFS_COSMIC_SIDE},
     .columns = columns,
@@ -180,6 +188,6 @@ const struct tfs_voxels tfs_cosmic_pictures = {
     .fill = change_fill,
     .clear = change_clear,
     .print = print,
-    .empty = tfs_cosmic_is_air,
+    .empty = empty,
     .sum = sum,
 };

@@ -37,14 +37,14 @@ void tfs_compared_release(struct tfs_compared *cells)
 /* ---- voxels and their names ------------------------------------------------------------------ */
 
 /* The number of the voxel's name in `words`. */
-static int add_name(struct tfs_compared *c, struct tfs_span voxel, bool brief, struct tfs_words *words,
-                    uint32_t *number, struct tfs_error *err)
+static int add_name(struct tfs_compared *c, struct tfs_span voxel, bool brief,
+                    struct tfs_words *words, uint32_t *number, struct tfs_error *err)
 {
     tfs_buf_clear(&c->name);
     if (voxel.size == 0)
         tfs_buf_add_text(&c->name, ABSENT_NAME);
     else
-        c->voxels->print(voxel, brief, &c->name);
+        c->voxels->print(c->voxels, voxel, brief, &c->name);
     if (tfs_buf_check(&c->name, err) < 0)
         return err->code;
     return tfs_words_add(words, tfs_buf_span(&c->name), number, err);
@@ -54,7 +54,8 @@ static int add_name(struct tfs_compared *c, struct tfs_span voxel, bool brief, s
 static int look_at(struct tfs_compared *c, uint32_t number, struct tfs_error *err)
 {
     const struct tfs_span voxel = tfs_buf_span(&c->voxel);
-    struct tfs_compared_look look = {.empty = voxel.size == 0 || c->voxels->empty(voxel)};
+    struct tfs_compared_look look = {.empty =
+                                         voxel.size == 0 || c->voxels->empty(c->voxels, voxel)};
 
     struct tfs_compared_look *looks = tfs_array_grow(c->looks, number, sizeof(*looks));
     if (looks == NULL)
@@ -177,7 +178,7 @@ static int join_size(struct tfs_compared *c, int side, struct tfs_error *err)
 }
 
 int tfs_compared_open(struct tfs_compared *cells, const struct tfs_side sides[TFS_SIDES],
-                   struct tfs_diff_chunk *chunk, struct tfs_error *err)
+                      struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
     tfs_compared_close(cells);
     cells->key = chunk->key;
@@ -286,7 +287,8 @@ static void finish_counts(struct tfs_compared *c)
         qsort(c->counts, c->counted, sizeof(*c->counts), compare_counts);
 }
 
-int tfs_compared_count(struct tfs_compared *cells, struct tfs_diff_chunk *chunk, struct tfs_error *err)
+int tfs_compared_count(struct tfs_compared *cells, struct tfs_diff_chunk *chunk,
+                       struct tfs_error *err)
 {
     if (cells->counts != NULL)
         memset(cells->counts, 0, cells->count_capacity * sizeof(*cells->counts));
@@ -325,7 +327,8 @@ static int meets(struct tfs_compared *c, int side, const uint32_t low[3], const 
 }
 
 /* Moves planes from the sides of the chunk inwards, until each meets a voxel. */
-static int find_box(struct tfs_compared *c, int side, struct tfs_diff_box *box, struct tfs_error *err)
+static int find_box(struct tfs_compared *c, int side, struct tfs_diff_box *box,
+                    struct tfs_error *err)
 {
     const uint32_t size[3] = {c->size.x, c->size.y, c->size.z};
     const int32_t key[3] = {c->key.x, c->key.y, c->key.z};
@@ -352,7 +355,7 @@ static int find_box(struct tfs_compared *c, int side, struct tfs_diff_box *box, 
 }
 
 int tfs_compared_count_alone(struct tfs_compared *cells, const struct tfs_side *side,
-                          struct tfs_diff_chunk *chunk, struct tfs_error *err)
+                             struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
     const int there = chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE;
     struct tfs_voxel_sum *sum = &cells->sum;
@@ -394,7 +397,8 @@ static size_t find_runs(struct tfs_compared *c, int side)
     return count;
 }
 
-int tfs_compared_rows(struct tfs_compared *cells, tfs_diff_row_fn row, void *arg, struct tfs_error *err)
+int tfs_compared_rows(struct tfs_compared *cells, tfs_diff_row_fn row, void *arg,
+                      struct tfs_error *err)
 {
     struct tfs_diff_row found = {.runs = {cells->runs[TFS_BEFORE], cells->runs[TFS_AFTER]}};
     int result = 0;

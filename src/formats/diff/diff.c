@@ -191,9 +191,9 @@ int tfs_diff_count_voxels(struct tfs_diff *diff, struct tfs_diff_chunk *chunk,
     if (chunk->kind == TFS_DIFF_CHANGED || chunk->why[0] != '\0')
         return 0;
     if (tfs_compared_open(&diff->cells, diff->sides, chunk, &why) == 0)
-        tfs_compared_count_alone(&diff->cells,
-                              &diff->sides[chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE],
-                              chunk, &why);
+        tfs_compared_count_alone(
+            &diff->cells, &diff->sides[chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE],
+            chunk, &why);
     if (why.code < 0 && !tfs_is_damage(why.code))
         *err = why;
     else if (why.code < 0)

@@ -27,11 +27,11 @@ int tfs_voxel_sum_count(struct tfs_voxel_sum *sum, struct tfs_span voxel, uint64
 {
     uint32_t number;
 
-    if (sum->voxels->empty(voxel))
+    if (sum->voxels->empty(sum->voxels, voxel))
         return 0;
     sum->filled += voxels;
     tfs_buf_clear(&sum->text);
-    sum->voxels->print(voxel, true, &sum->text);
+    sum->voxels->print(sum->voxels, voxel, true, &sum->text);
     if (tfs_buf_check(&sum->text, err) < 0 || sum->text.size == 0 ||
         tfs_words_add(&sum->names, tfs_buf_span(&sum->text), &number, err) < 0)
         return err->code;
@@ -135,7 +135,7 @@ static int take_voxel(struct counting *t, struct tfs_stretch at, struct tfs_erro
         return err->code;
     const struct tfs_span voxel = tfs_buf_span(&t->voxel);
     if (voxel.size > 0)
-        voxels->print(voxel, false, &t->name);
+        voxels->print(voxels, voxel, false, &t->name);
     if (tfs_buf_check(&t->name, err) < 0 ||
         tfs_words_add(&t->names, tfs_buf_span(&t->name), &number, err) < 0)
         return err->code;

@@ -41,7 +41,7 @@ void tfs_trio_release(struct tfs_trio *trio)
 static int look_at(struct tfs_trio *t, uint32_t number, struct tfs_error *err)
 {
     const struct tfs_span voxel = tfs_buf_span(&t->voxel);
-    struct tfs_trio_look look = {.empty = voxel.size == 0 || t->voxels->empty(voxel)};
+    struct tfs_trio_look look = {.empty = voxel.size == 0 || t->voxels->empty(t->voxels, voxel)};
 
     struct tfs_trio_look *looks = tfs_array_grow(t->looks, number, sizeof(*looks));
     if (looks == NULL)
@@ -49,7 +49,7 @@ static int look_at(struct tfs_trio *t, uint32_t number, struct tfs_error *err)
     t->looks = looks;
     tfs_buf_clear(&t->name);
     if (voxel.size > 0)
-        t->voxels->print(voxel, false, &t->name);
+        t->voxels->print(t->voxels, voxel, false, &t->name);
     if (tfs_buf_check(&t->name, err) < 0 ||
         tfs_words_add(&t->names, tfs_buf_span(&t->name), &look.name, err) < 0)
         return err->code;

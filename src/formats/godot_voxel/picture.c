@@ -350,8 +350,9 @@ static bool says_something(const struct tfs_godot_block *block, unsigned channel
 }
 
 /* Distances of air say something. */
-static bool empty(struct tfs_span voxel)
+static bool empty(const struct tfs_voxels *voxels, struct tfs_span voxel)
 {
+    (void)voxels;
     const struct tfs_godot_block block = block_of(voxel);
 
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
@@ -375,8 +376,10 @@ static void print_brief(struct tfs_span voxel, struct tfs_buf *out)
 
 /* The values that are not those of a voxel that nobody wrote, and the depth where it is not the
  * default one: `type=3 sdf=-12/8`. */
-static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
+static void print(const struct tfs_voxels *voxels, struct tfs_span voxel, bool brief,
+                  struct tfs_buf *out)
 {
+    (void)voxels;
     const struct tfs_godot_block block = block_of(voxel);
     const size_t begin = out->size;
 

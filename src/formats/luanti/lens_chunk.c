@@ -9,7 +9,7 @@
 
 #include "formats/luanti/lenses.h"
 #include "formats/luanti/lists.h"
-#include "formats/luanti/view.h"
+#include "formats/luanti/cells.h"
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
@@ -21,59 +21,59 @@ static enum tfs_luanti_section section_of(struct tfs_at at)
     return *(const enum tfs_luanti_section *)at.param;
 }
 
-static void print_list(const struct tfs_luanti_view *view, enum tfs_luanti_section section,
+static void print_list(const struct tfs_cells *cells, enum tfs_luanti_section section,
                        struct tfs_buf *out)
 {
     if (section == TFS_LUANTI_METADATA)
-        tfs_luanti_metadata_print(&view->block, out);
+        tfs_luanti_metadata_print(tfs_luanti_block_of(cells), out);
     else if (section == TFS_LUANTI_TIMERS)
-        tfs_luanti_timers_print(&view->block, out);
+        tfs_luanti_timers_print(tfs_luanti_block_of(cells), out);
     else
-        tfs_luanti_objects_print(&view->block, view->chunk.key, out);
+        tfs_luanti_objects_print(tfs_luanti_block_of(cells), cells->chunk.key, out);
 }
 
-static int parse_list(const struct tfs_luanti_view *view, enum tfs_luanti_section section,
+static int parse_list(const struct tfs_cells *cells, enum tfs_luanti_section section,
                       struct tfs_span text, struct tfs_buf *out, struct tfs_error *err)
 {
     if (section == TFS_LUANTI_METADATA)
-        return tfs_luanti_metadata_parse(view->block.version, text, out, err);
+        return tfs_luanti_metadata_parse(tfs_luanti_block_of(cells)->version, text, out, err);
     if (section == TFS_LUANTI_TIMERS)
-        return tfs_luanti_timers_parse(view->block.version, text, out, err);
-    return tfs_luanti_objects_parse(view->chunk.key, text, out, err);
+        return tfs_luanti_timers_parse(tfs_luanti_block_of(cells)->version, text, out, err);
+    return tfs_luanti_objects_parse(cells->chunk.key, text, out, err);
 }
 
 static int list_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
-    struct tfs_luanti_view *view;
+    struct tfs_cells *cells;
 
-    if (tfs_luanti_view_need(save, doc, at.key, &view, err) < 0)
+    if (tfs_cells_need(save, doc, at.key, TFS_CELLS_ALL, &cells, err) < 0)
         return err->code;
-    if (tfs_luanti_list_count(&view->block, section_of(at)) == 0)
+    if (tfs_luanti_list_count(tfs_luanti_block_of(cells), section_of(at)) == 0)
         tfs_fail(err, -ENOENT, "the chunk has none of these");
     else
-        print_list(view, section_of(at), out);
-    tfs_luanti_view_unref(view);
+        print_list(cells, section_of(at), out);
+    tfs_cells_unref(cells);
     return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
 static int list_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    struct tfs_luanti_view *view;
+    struct tfs_cells *cells;
     struct tfs_error why = {0};
 
-    if (tfs_luanti_view_need(save, doc, at.key, &view, &why) < 0)
+    if (tfs_cells_need(save, doc, at.key, TFS_CELLS_ALL, &cells, &why) < 0)
         return why.code == -EBUSY ? why.code : 0;
-    const bool there = tfs_luanti_list_count(&view->block, section_of(at)) > 0;
-    tfs_luanti_view_unref(view);
+    const bool there = tfs_luanti_list_count(tfs_luanti_block_of(cells), section_of(at)) > 0;
+    tfs_cells_unref(cells);
     return there;
 }
 
-static int store_section(struct tfs_edit *edit, const struct tfs_luanti_view *view,
+static int store_section(struct tfs_edit *edit, const struct tfs_cells *cells,
                          enum tfs_luanti_section section, struct tfs_span bytes,
                          struct tfs_error *err)
 {
-    struct tfs_luanti_block next = view->block;
+    struct tfs_luanti_block next = *tfs_luanti_block_of(cells);
 
     next.sections[section] = bytes;
     /* The engine removes the objects of a block without a timestamp. */
@@ -81,17 +81,17 @@ static int store_section(struct tfs_edit *edit, const struct tfs_luanti_view *vi
         next.timestamp = 0;
     if (section == TFS_LUANTI_METADATA)
         next.streams[section] = (struct tfs_span){0};
-    return tfs_luanti_view_store(edit, view, &next, err);
+    return tfs_luanti_cells_store(edit, cells, &next, err);
 }
 
 /* Is this what the file shows? What is stored may be written in another way than the lines would
  * be, which then stays. */
-static int is_shown(const struct tfs_luanti_view *view, enum tfs_luanti_section section,
+static int is_shown(const struct tfs_cells *cells, enum tfs_luanti_section section,
                     struct tfs_span text, bool *shown, struct tfs_error *err)
 {
     struct tfs_buf now = {0};
 
-    print_list(view, section, &now);
+    print_list(cells, section, &now);
     *shown = tfs_span_equal(tfs_buf_span(&now), text);
     tfs_buf_check(&now, err);
     tfs_buf_release(&now);
@@ -99,15 +99,15 @@ static int is_shown(const struct tfs_luanti_view *view, enum tfs_luanti_section 
 }
 
 /* The same after both were read: other spacing, or another order, says nothing else. */
-static int says_as_much(const struct tfs_luanti_view *view, enum tfs_luanti_section section,
+static int says_as_much(const struct tfs_cells *cells, enum tfs_luanti_section section,
                         struct tfs_span bytes, bool *same, struct tfs_error *err)
 {
     struct tfs_buf now = {0}, stored = {0};
     struct tfs_error ignored = {0};
 
-    print_list(view, section, &now);
+    print_list(cells, section, &now);
     *same = tfs_buf_check(&now, err) == 0 &&
-            parse_list(view, section, tfs_buf_span(&now), &stored, &ignored) == 0 &&
+            parse_list(cells, section, tfs_buf_span(&now), &stored, &ignored) == 0 &&
             tfs_span_equal(tfs_buf_span(&stored), bytes);
     tfs_buf_release(&now);
     tfs_buf_release(&stored);
@@ -118,39 +118,40 @@ static int list_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     const enum tfs_luanti_section section = section_of(at);
-    struct tfs_luanti_view *view;
+    struct tfs_cells *cells;
     struct tfs_buf bytes = {0};
     bool same = false;
 
     (void)put;
-    if (tfs_luanti_view_need(save, tfs_edit_doc(edit), at.key, &view, err) < 0)
+    if (tfs_cells_need(save, tfs_edit_doc(edit), at.key, TFS_CELLS_ALL, &cells, err) < 0)
         return err->code;
-    if (is_shown(view, section, text, &same, err) < 0 || same ||
-        parse_list(view, section, text, &bytes, err) < 0)
+    if (is_shown(cells, section, text, &same, err) < 0 || same ||
+        parse_list(cells, section, text, &bytes, err) < 0)
         goto out;
     if (bytes.size == 0)
         tfs_fail(err, -EBADMSG, "the text has no line: to have none of these, remove the file");
-    else if (says_as_much(view, section, tfs_buf_span(&bytes), &same, err) == 0 && !same)
-        store_section(edit, view, section, tfs_buf_span(&bytes), err);
+    else if (says_as_much(cells, section, tfs_buf_span(&bytes), &same, err) == 0 && !same)
+        store_section(edit, cells, section, tfs_buf_span(&bytes), err);
 out:
     tfs_buf_release(&bytes);
-    tfs_luanti_view_unref(view);
+    tfs_cells_unref(cells);
     return err->code;
 }
 
 static int list_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_error *err)
 {
-    struct tfs_luanti_view *view;
+    struct tfs_cells *cells;
     struct tfs_buf bytes = {0};
 
-    if (tfs_luanti_view_need(save, tfs_edit_doc(edit), at.key, &view, err) < 0)
+    if (tfs_cells_need(save, tfs_edit_doc(edit), at.key, TFS_CELLS_ALL, &cells, err) < 0)
         return err->code;
-    tfs_luanti_list_empty(&bytes, section_of(at), view->block.version);
-    if (tfs_buf_check(&bytes, err) == 0 && tfs_luanti_list_count(&view->block, section_of(at)) > 0)
-        store_section(edit, view, section_of(at), tfs_buf_span(&bytes), err);
+    tfs_luanti_list_empty(&bytes, section_of(at), tfs_luanti_block_of(cells)->version);
+    if (tfs_buf_check(&bytes, err) == 0 &&
+        tfs_luanti_list_count(tfs_luanti_block_of(cells), section_of(at)) > 0)
+        store_section(edit, cells, section_of(at), tfs_buf_span(&bytes), err);
     tfs_buf_release(&bytes);
-    tfs_luanti_view_unref(view);
+    tfs_cells_unref(cells);
     return err->code;
 }
 
@@ -188,12 +189,12 @@ static void print_state(const struct tfs_luanti_block *b, struct tfs_buf *out)
 static int state_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                      struct tfs_buf *out, struct tfs_error *err)
 {
-    struct tfs_luanti_view *view;
+    struct tfs_cells *cells;
 
-    if (tfs_luanti_view_need(save, doc, at.key, &view, err) < 0)
+    if (tfs_cells_need(save, doc, at.key, TFS_CELLS_ALL, &cells, err) < 0)
         return err->code;
-    print_state(&view->block, out);
-    tfs_luanti_view_unref(view);
+    print_state(tfs_luanti_block_of(cells), out);
+    tfs_cells_unref(cells);
     return tfs_buf_check(out, err);
 }
 
@@ -301,13 +302,13 @@ static int take_state(struct tfs_line line, struct tfs_luanti_block *b, bool fre
 }
 
 /* Stores the head; of another version the metadata, too, which has another form there. */
-static int store_state(struct tfs_edit *edit, const struct tfs_luanti_view *view,
+static int store_state(struct tfs_edit *edit, const struct tfs_cells *cells,
                        struct tfs_luanti_block *next, struct tfs_error *err)
 {
     struct tfs_buf text = {0}, metadata = {0};
 
-    if (next->version != view->block.version) {
-        print_list(view, TFS_LUANTI_METADATA, &text);
+    if (next->version != tfs_luanti_block_of(cells)->version) {
+        print_list(cells, TFS_LUANTI_METADATA, &text);
         if (tfs_buf_check(&text, err) == 0)
             tfs_luanti_metadata_parse(next->version, tfs_buf_span(&text), &metadata, err);
         if (metadata.size == 0)
@@ -318,7 +319,7 @@ static int store_state(struct tfs_edit *edit, const struct tfs_luanti_view *view
             next->streams[i] = (struct tfs_span){0};
     }
     if (err->code == 0)
-        tfs_luanti_view_store(edit, view, next, err);
+        tfs_luanti_cells_store(edit, cells, next, err);
     tfs_buf_release(&text);
     tfs_buf_release(&metadata);
     return err->code;
@@ -328,23 +329,24 @@ static int store_state(struct tfs_edit *edit, const struct tfs_luanti_view *view
 static int state_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct tfs_luanti_view *view;
+    struct tfs_cells *cells;
     struct tfs_lines lines;
     struct tfs_line line;
     unsigned given = 0;
 
-    if (tfs_luanti_view_need(save, tfs_edit_doc(edit), at.key, &view, err) < 0)
+    if (tfs_cells_need(save, tfs_edit_doc(edit), at.key, TFS_CELLS_ALL, &cells, err) < 0)
         return err->code;
-    struct tfs_luanti_block next = view->block;
+    struct tfs_luanti_block next = *tfs_luanti_block_of(cells);
     if (tfs_lines_init(&lines, text, err) == 0)
         while (tfs_lines_next(&lines, &line) &&
                take_state(line, &next, put->fresh, &given, err) == 0)
             continue;
-    if (err->code == 0 &&
-        (next.version != view->block.version || next.flags != view->block.flags ||
-         next.lighting != view->block.lighting || next.timestamp != view->block.timestamp))
-        store_state(edit, view, &next, err);
-    tfs_luanti_view_unref(view);
+    if (err->code == 0 && (next.version != tfs_luanti_block_of(cells)->version ||
+                           next.flags != tfs_luanti_block_of(cells)->flags ||
+                           next.lighting != tfs_luanti_block_of(cells)->lighting ||
+                           next.timestamp != tfs_luanti_block_of(cells)->timestamp))
+        store_state(edit, cells, &next, err);
+    tfs_cells_unref(cells);
     return err->code;
 }
 
@@ -356,18 +358,18 @@ const struct tfs_lens tfs_luanti_state_lens = {.get = state_get, .put = state_pu
 static int raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                    struct tfs_buf *out, struct tfs_error *err)
 {
-    struct tfs_luanti_view *view;
+    struct tfs_cells *cells;
 
-    if (tfs_luanti_view_open(save, doc, at.key, &view, err) < 0)
+    if (tfs_cells_open(save, doc, at.key, TFS_CELLS_ALL, &cells, err) < 0)
         return err->code;
-    tfs_buf_add_span(out, tfs_blob_span(view->stored));
-    tfs_luanti_view_unref(view);
+    tfs_buf_add_span(out, tfs_blob_span(cells->stored));
+    tfs_cells_unref(cells);
     return tfs_buf_check(out, err);
 }
 
 /* Objects know where they are in the world. A copy of another chunk has its objects here, not
  * there. */
-static int put_copy(struct tfs_edit *edit, const struct tfs_luanti_view *view,
+static int put_copy(struct tfs_edit *edit, const struct tfs_cells *cells,
                     const struct tfs_luanti_block *copy, struct tfs_span bytes,
                     struct tfs_error *err)
 {
@@ -376,12 +378,12 @@ static int put_copy(struct tfs_edit *edit, const struct tfs_luanti_view *view,
     struct tfs_key from;
 
     if (!tfs_luanti_objects_block(copy->sections[TFS_LUANTI_OBJECTS], &from) ||
-        tfs_key_compare(from, view->chunk.key) == 0)
-        return tfs_luanti_view_put(edit, view, bytes, err);
-    tfs_luanti_objects_move(copy->sections[TFS_LUANTI_OBJECTS], from, view->chunk.key, &objects);
+        tfs_key_compare(from, cells->chunk.key) == 0)
+        return tfs_luanti_cells_put(edit, cells, bytes, err);
+    tfs_luanti_objects_move(copy->sections[TFS_LUANTI_OBJECTS], from, cells->chunk.key, &objects);
     next.sections[TFS_LUANTI_OBJECTS] = tfs_buf_span(&objects);
     if (tfs_buf_check(&objects, err) == 0)
-        tfs_luanti_view_store(edit, view, &next, err);
+        tfs_luanti_cells_store(edit, cells, &next, err);
     tfs_buf_release(&objects);
     return err->code;
 }
@@ -389,20 +391,20 @@ static int put_copy(struct tfs_edit *edit, const struct tfs_luanti_view *view,
 static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                    struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct tfs_luanti_view *view;
+    struct tfs_cells *cells;
     struct tfs_luanti_block block;
 
-    if (tfs_luanti_view_open(save, tfs_edit_doc(edit), at.key, &view, err) < 0)
+    if (tfs_cells_open(save, tfs_edit_doc(edit), at.key, TFS_CELLS_ALL, &cells, err) < 0)
         return err->code;
-    const bool same = tfs_span_equal(tfs_blob_span(view->stored), text);
+    const bool same = tfs_span_equal(tfs_blob_span(cells->stored), text);
     if (!same && tfs_luanti_block_open(text, &block, err) == 0) {
         if (put->fresh)
-            put_copy(edit, view, &block, text, err);
+            put_copy(edit, cells, &block, text, err);
         else
-            tfs_luanti_view_put(edit, view, text, err);
+            tfs_luanti_cells_put(edit, cells, text, err);
         tfs_luanti_block_release(&block);
     }
-    tfs_luanti_view_unref(view);
+    tfs_cells_unref(cells);
     return err->code;
 }
 

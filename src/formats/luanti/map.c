@@ -20,7 +20,7 @@
 #include "formats/database/rows.h"
 #include "formats/info.h"
 #include "formats/luanti/luanti.h"
-#include "formats/luanti/view.h"
+#include "formats/luanti/cells.h"
 #include "text/lines.h"
 #include "text/name.h"
 
@@ -309,7 +309,7 @@ static void refuse_other(const struct tfs_save *save, struct tfs_error *err)
 
 static void map_close(struct tfs_save *save)
 {
-    tfs_luanti_cache_free(save);
+    tfs_luanti_samples_free(save);
     tfs_rows_close(save);
 }
 
@@ -335,11 +335,11 @@ static int map_open(struct tfs_save *save, struct tfs_error *err)
 {
     const bool held = is_open_elsewhere(save->path);
 
-    if (tfs_luanti_cache_create(save, err) < 0)
+    if (tfs_luanti_samples_create(save, err) < 0)
         return err->code;
     if (tfs_rows_open(save, &schema, err) < 0) {
         refuse_other(save, err);
-        tfs_luanti_cache_free(save);
+        tfs_luanti_samples_free(save);
         return err->code;
     }
     if (held)

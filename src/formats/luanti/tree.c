@@ -6,13 +6,56 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/arrays/array.h"
 #include "formats/luanti/lenses.h"
 #include "formats/luanti/lists.h"
 #include "formats/luanti/luanti.h"
 #include "formats/luanti/map.h"
-#include "formats/luanti/view.h"
-#include "formats/picture/picture.h"
+#include "formats/luanti/cells.h"
+#include "formats/views/views.h"
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+static const struct tfs_numbering numbering = {.empty = "air",
+                                               .rules = {"node", UINT16_MAX},
+                                               .is_empty = tfs_luanti_is_air,
+                                               .names = tfs_cells_all_names};
+
+static const struct tfs_array arrays[] = {
+    {TFS_PLANE_ARRAY(TFS_LUANTI_PLANE_NODE, "blocks.npy",
+                     "the numbers are those of arrays/palette.txt"),
+     .numbering = &numbering},
+    {TFS_PLANE_ARRAY(TFS_LUANTI_PLANE_PARAM1, "param1.npy", "light in most nodes")},
+    {TFS_PLANE_ARRAY(TFS_LUANTI_PLANE_PARAM2, "param2.npy",
+                     "what the node makes of it: a direction, a colour, a level")},
+};
+
+static const struct tfs_array entries = {
+    TFS_PLANE_ARRAY(TFS_LUANTI_PLANE_NODE, "blocks.npy", "the indices of the chunk's palette"),
+    .named = &arrays[0]};
+
+static int arrays_exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return tfs_arrays_exist(doc, at.key.group, TFS_LUANTI_SIDE, sizeof(uint16_t));
+}
+
+static int array_info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                          struct tfs_buf *out, struct tfs_error *err)
+{
+    return tfs_arrays_info(save, doc, at.key.group, arrays, sizeof(arrays) / sizeof(arrays[0]),
+                           arrays_exist(save, doc, at) != 0, out, err);
+}
+
+static const struct tfs_lens entries_lens = TFS_ARRAY_CHUNK_LENS(&entries);
+static const struct tfs_lens chunk_lenses[] = {TFS_ARRAY_CHUNK_LENS(&arrays[1]),
+                                               TFS_ARRAY_CHUNK_LENS(&arrays[2])};
+static const struct tfs_lens array_lenses[] = {TFS_ARRAY_WHOLE_LENS(&arrays[0], arrays_exist),
+                                               TFS_ARRAY_WHOLE_LENS(&arrays[1], arrays_exist),
+                                               TFS_ARRAY_WHOLE_LENS(&arrays[2], arrays_exist)};
+static const struct tfs_lens array_names_lens = {.param = &numbering, .get = tfs_numbers_get};
+static const struct tfs_lens array_info_lens = {.get = array_info_get};
+
+/* ---- the files ------------------------------------------------------------------------------- */
 
 /* blocks.txt comes before param2.txt: a node that changes in it loses its own. */
 enum chunk_file {
@@ -32,20 +75,21 @@ enum chunk_file {
 
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_RAW] = TFS_RAW_FILE(&tfs_luanti_raw_lens),
-    [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_luanti_voxels_lens),
+    [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_cells_table_lens),
     [CHUNK_PALETTE] = {.path = "palette.txt",
                        .flags = TFS_FILE_RENAMES,
-                       .lens = &tfs_luanti_palette_lens},
-    [CHUNK_BLOCKS] = TFS_GRID_FILE("blocks.txt", &tfs_luanti_blocks_lens),
-    [CHUNK_PARAM2] = TFS_GRID_FILE("param2.txt", &tfs_luanti_param2_lens),
-    [CHUNK_PARAM1] = TFS_APART_FILE("param1.txt", TFS_FILE_SUMMED, &tfs_luanti_param1_lens),
+                       .lens = &tfs_cells_palette_lens},
+    [CHUNK_BLOCKS] = TFS_GRID_FILE("blocks.txt", TFS_GRID_LENS(TFS_LUANTI_PLANE_NODE)),
+    [CHUNK_PARAM2] = TFS_GRID_FILE("param2.txt", TFS_GRID_LENS(TFS_LUANTI_PLANE_PARAM2)),
+    [CHUNK_PARAM1] =
+        TFS_APART_FILE("param1.txt", TFS_FILE_SUMMED, TFS_GRID_LENS(TFS_LUANTI_PLANE_PARAM1)),
     [CHUNK_METADATA] = TFS_APART_FILE("metadata.txt", TFS_FILE_OPTIONAL, &tfs_luanti_metadata_lens),
     [CHUNK_TIMERS] = TFS_APART_FILE("timers.txt", TFS_FILE_OPTIONAL, &tfs_luanti_timers_lens),
     [CHUNK_OBJECTS] = TFS_APART_FILE("objects.txt", TFS_FILE_OPTIONAL, &tfs_luanti_objects_lens),
     [CHUNK_STATE] = TFS_APART_FILE("state.txt", 0, &tfs_luanti_state_lens),
-    [CHUNK_ARRAYS] = TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_luanti_chunk_array_lenses[0]),
-    TFS_ARRAY_FILE("arrays/param1.npy", &tfs_luanti_chunk_array_lenses[1]),
-    TFS_ARRAY_FILE("arrays/param2.npy", &tfs_luanti_chunk_array_lenses[2]),
+    [CHUNK_ARRAYS] = TFS_ARRAY_FILE("arrays/blocks.npy", &entries_lens),
+    TFS_ARRAY_FILE("arrays/param1.npy", &chunk_lenses[0]),
+    TFS_ARRAY_FILE("arrays/param2.npy", &chunk_lenses[1]),
 };
 
 enum root_file {
@@ -66,17 +110,17 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_luanti_info_lens},
     [ROOT_NAMES] = {.path = "palette.txt",
                     .flags = TFS_FILE_RENAMES,
-                    .lens = &tfs_luanti_names_lens},
+                    .lens = &tfs_cells_names_lens},
     [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE,
     [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE,
     [ROOT_MAP] = TFS_MAP_FILE,
     [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES,
     [ROOT_MAPS] = TFS_MAP_TILES,
-    [ROOT_ARRAYS] = TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_luanti_array_lenses[0]),
-    TFS_ARRAY_FILE("arrays/param1.npy", &tfs_luanti_array_lenses[1]),
-    TFS_ARRAY_FILE("arrays/param2.npy", &tfs_luanti_array_lenses[2]),
-    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_luanti_array_palette_lens),
-    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_luanti_array_info_lens),
+    [ROOT_ARRAYS] = TFS_ARRAY_FILE("arrays/blocks.npy", &array_lenses[0]),
+    TFS_ARRAY_FILE("arrays/param1.npy", &array_lenses[1]),
+    TFS_ARRAY_FILE("arrays/param2.npy", &array_lenses[2]),
+    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &array_names_lens),
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &array_info_lens),
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
@@ -119,7 +163,7 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     uint8_t version;
 
     if (tfs_luanti_map_coordinate(key, err) < 0 ||
-        tfs_luanti_view_newest(save, edit->base, &version, err) < 0)
+        tfs_luanti_newest(save, edit->base, &version, err) < 0)
         return err->code;
     return put_empty(edit, key, version, err);
 }
@@ -128,17 +172,17 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
 static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                       struct tfs_key to, struct tfs_error *err)
 {
-    struct tfs_luanti_view *view;
+    struct tfs_cells *cells;
     struct tfs_buf objects = {0}, bytes = {0};
 
     if (tfs_luanti_map_coordinate(to, err) < 0 ||
-        tfs_luanti_view_need(save, tfs_edit_doc(edit), from, &view, err) < 0)
+        tfs_cells_need(save, tfs_edit_doc(edit), from, TFS_CELLS_ALL, &cells, err) < 0)
         return err->code;
-    struct tfs_chunk chunk = view->chunk;
-    struct tfs_luanti_block next = view->block;
+    struct tfs_chunk chunk = cells->chunk;
+    struct tfs_luanti_block next = *tfs_luanti_block_of(cells);
     chunk.key = to;
     chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
-    chunk.blob = view->stored;
+    chunk.blob = cells->stored;
     tfs_blob_ref(chunk.blob);
     if (tfs_luanti_list_count(&next, TFS_LUANTI_OBJECTS) > 0) {
         tfs_luanti_objects_move(next.sections[TFS_LUANTI_OBJECTS], from, to, &objects);
@@ -153,36 +197,24 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
     tfs_blob_unref(chunk.blob);
     tfs_buf_release(&objects);
     tfs_buf_release(&bytes);
-    tfs_luanti_view_unref(view);
+    tfs_cells_unref(cells);
     return err->code;
-}
-
-static int chunk_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key)
-{
-    struct tfs_luanti_view *view;
-    struct tfs_error why = {0};
-
-    if (tfs_luanti_view_open(save, doc, key, &view, &why) < 0)
-        return why.code == -ENOENT ? 0 : why.code;
-    const bool damaged = view->damage != NULL;
-    tfs_luanti_view_unref(view);
-    return damaged;
 }
 
 static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                        struct tfs_error *warning, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk;
-    struct tfs_luanti_view *view;
+    struct tfs_cells *cells;
 
     if (tfs_doc_need(doc, key, &chunk, err) < 0 ||
-        tfs_luanti_view_make(save, chunk, &view, err) < 0)
+        tfs_cells_make(save, chunk, TFS_CELLS_ALL, &cells, err) < 0)
         return err->code;
-    if (view->damage != NULL)
-        tfs_fail(err, -EBADMSG, "%s", view->damage);
+    if (cells->damage != NULL)
+        tfs_fail(err, -EBADMSG, "%s", cells->damage);
     else if (warning != NULL && tfs_luanti_map_coordinate(key, warning) == 0)
-        tfs_luanti_list_warn(&view->block, warning);
-    tfs_luanti_view_unref(view);
+        tfs_luanti_list_warn(tfs_luanti_block_of(cells), warning);
+    tfs_cells_unref(cells);
     return err->code;
 }
 
@@ -197,16 +229,24 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
            (chunk->key.group == 0 && tfs_luanti_map_coordinate(chunk->key, &ignored) == 0);
 }
 
+static const struct tfs_voxels voxels = {
+    TFS_CELLS_VOXELS(&tfs_luanti_cells),
+    .fixed = {TFS_LUANTI_SIDE, TFS_LUANTI_SIDE, TFS_LUANTI_SIDE},
+    .north_up = true,
+    .unit = "node",
+};
+
 const struct tfs_tree tfs_luanti_tree = {
     .root_files = root_files,
     .root_count = ROOT_FILES,
     .chunk_files = chunk_files,
     .chunk_count = CHUNK_FILES,
-    .voxels = &tfs_luanti_pictures,
+    .cells = &tfs_luanti_cells,
+    .voxels = &voxels,
     .chunk_create = chunk_create,
     .chunk_move = chunk_move,
-    .chunk_damaged = chunk_damaged,
+    .chunk_damaged = tfs_cells_damaged,
     .chunk_check = chunk_check,
-    .chunk_names = tfs_luanti_chunk_names,
+    .chunk_names = tfs_cells_chunk_names,
     .fits = fits,
 };

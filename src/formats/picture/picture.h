@@ -35,16 +35,12 @@ struct tfs_stretch {
     uint32_t from, to;
 };
 
-/* Voxels of a chunk along its sides, each at most 65535. */
-struct tfs_voxel_size {
-    uint32_t x, y, z;
-};
-
 struct tfs_voxel_sum; /* formats/diff/sum.h */
 
 /* All chunks of group 0 have one size. A voxel that is carried from one place to another is a
  * string of bytes that only the game understands: equal voxels have equal bytes. */
 struct tfs_voxels {
+    const struct tfs_cells_kind *cells; /* what the functions of formats/views are about */
     struct tfs_voxel_size
         fixed; /* of every chunk of the format; all 0: `size` and `sides` say it */
     struct tfs_voxel_size (*size)(const struct tfs_doc *doc);
@@ -86,8 +82,10 @@ struct tfs_voxels {
     struct tfs_voxel_size (*sides)(const void *chunk);
     /* Appends what people call the voxel, printable and on one line: `Grass@76`. Voxels that print
      * the same are the same. Brief: what they are counted as, `Grass`; nothing: they are not. */
-    void (*print)(struct tfs_span voxel, bool brief, struct tfs_buf *out);
-    bool (*empty)(struct tfs_span voxel); /* it is as if nothing were there */
+    void (*print)(const struct tfs_voxels *voxels, struct tfs_span voxel, bool brief,
+                  struct tfs_buf *out);
+    /* It is as if nothing were there. */
+    bool (*empty)(const struct tfs_voxels *voxels, struct tfs_span voxel);
     /* The height, of voxels that are samples of a surface. NULL: they are not. */
     uint32_t (*height)(struct tfs_span voxel);
     const char *unit; /* what one voxel is called; NULL: "voxel" */

@@ -205,8 +205,10 @@ static struct tfs_voxel_size change_sides(const void *chunk)
 }
 
 /* `Grass`, `Grass@76` where it is not full, `Grass@76~40` with water in it. */
-static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
+static void print(const struct tfs_voxels *voxels, struct tfs_span voxel, bool brief,
+                  struct tfs_buf *out)
 {
+    (void)voxels;
     const struct tfs_span name = tfs_rbx_material_name(voxel.data[0]);
     const uint8_t usual = voxel.data[0] == TFS_RBX_AIR ? 0 : FULL;
 
@@ -220,8 +222,9 @@ static void print(struct tfs_span voxel, bool brief, struct tfs_buf *out)
         tfs_buf_printf(out, "~%u", voxel.data[2]);
 }
 
-static bool empty(struct tfs_span voxel)
+static bool empty(const struct tfs_voxels *voxels, struct tfs_span voxel)
 {
+    (void)voxels;
     return voxel.data[0] == TFS_RBX_AIR;
 }
 

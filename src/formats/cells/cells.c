@@ -1,0 +1,332 @@
+/*
+ * A chunk of a document -> its cells, from the save's cache or decoded now.
+ *
+ * Must not know what files show, nor what a game stores.
+ */
+#include "formats/cells/cells.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/recent.h"
+#include "base/refs.h"
+#include "formats/cells/names.h"
+#include "text/decimal.h"
+
+#define CACHE_BYTES ((size_t)32 << 20)
+
+struct tfs_cells_cache {
+    struct tfs_recent recent;
+    struct tfs_names_memory names;
+};
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+/* Damage belongs to the cells; any other failure is the caller's. */
+static int keep_damage(struct tfs_cells *cells, const struct tfs_error *why, struct tfs_error *err)
+{
+    if (why->code != -EBADMSG && why->code != -EFBIG && why->code != -ENOTSUP)
+        return tfs_fail(err, why->code, "%s", why->text);
+    cells->damage = strdup(why->text);
+    return cells->damage == NULL ? tfs_fail_memory(err) : 0;
+}
+
+static void fetch(struct tfs_cells *cells, struct tfs_error *why)
+{
+    const struct tfs_chunk *chunk = &cells->chunk;
+    struct tfs_blob *extra = NULL;
+
+    cells->stored = tfs_blob_ref(chunk->blob);
+    if (tfs_chunk_is_unread(chunk, false))
+        cells->save->container->fetch(cells->save, chunk, &cells->stored, &extra, why);
+    cells->unread = why->code < 0;
+    tfs_blob_unref(extra);
+}
+
+int tfs_cells_make(struct tfs_save *save, const struct tfs_chunk *chunk, unsigned wanted,
+                   struct tfs_cells **cells, struct tfs_error *err)
+{
+    struct tfs_cells *made = calloc(1, sizeof(*made));
+    struct tfs_error why = {0};
+
+    if (made == NULL)
+        return tfs_fail_memory(err);
+    atomic_init(&made->refs, 1);
+    made->kind = save->tree->cells;
+    made->save = save;
+    made->chunk = *chunk;
+    made->size = made->kind->size;
+    tfs_blob_ref(chunk->blob);
+    tfs_blob_ref(chunk->extra);
+    for (unsigned i = 0; i < made->kind->count; i++)
+        made->planes[i].form = made->kind->planes[i].form;
+    fetch(made, &why);
+    if (why.code == 0)
+        made->kind->decode(made, wanted, &why);
+    made->decoded = wanted;
+    made->count = (size_t)made->size.x * made->size.y * made->size.z;
+    if (why.code == 0 || keep_damage(made, &why, err) == 0)
+        *cells = made;
+    else
+        tfs_cells_unref(made);
+    return err->code;
+}
+
+struct tfs_cells *tfs_cells_ref(struct tfs_cells *cells)
+{
+    tfs_refs_add(&cells->refs);
+    return cells;
+}
+
+void tfs_cells_unref(struct tfs_cells *cells)
+{
+    if (cells == NULL || !tfs_refs_drop(&cells->refs))
+        return;
+    cells->kind->release(cells);
+    tfs_blob_unref(cells->stored);
+    tfs_blob_unref(cells->chunk.blob);
+    tfs_blob_unref(cells->chunk.extra);
+    free(cells->damage);
+    free(cells);
+}
+
+/* ---- the cache ------------------------------------------------------------------------------- */
+
+/* A chunk, and the planes of it that somebody wants. */
+struct wanted {
+    const struct tfs_chunk *chunk;
+    unsigned planes;
+};
+
+static bool is_of(const void *cells, const void *wanted)
+{
+    const struct tfs_cells *c = cells;
+    const struct wanted *w = wanted;
+
+    return (w->planes & ~c->decoded) == 0 && tfs_chunk_is(&c->chunk, w->chunk);
+}
+
+static size_t weight(const void *object)
+{
+    const struct tfs_cells *cells = object;
+
+    return sizeof(*cells) + cells->weight + tfs_blob_span(cells->stored).size;
+}
+
+static void object_ref(void *cells)
+{
+    tfs_cells_ref(cells);
+}
+
+static void object_unref(void *cells)
+{
+    tfs_cells_unref(cells);
+}
+
+static const struct tfs_recent_kind recent_cells = {is_of, weight, object_ref, object_unref};
+
+/* The save's cache, made by who asks first. */
+static int find_cache(struct tfs_save *save, struct tfs_cells_cache **cache, struct tfs_error *err)
+{
+    struct tfs_cells_cache *none = NULL;
+
+    *cache = atomic_load(&save->cells);
+    if (*cache != NULL)
+        return 0;
+    struct tfs_cells_cache *made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return tfs_fail_memory(err);
+    tfs_recent_init(&made->recent, &recent_cells, CACHE_BYTES);
+    tfs_names_memory_init(&made->names);
+    *cache = made;
+    if (!atomic_compare_exchange_strong(&save->cells, &none, made)) {
+        tfs_cells_cache_free(made);
+        *cache = none;
+    }
+    return 0;
+}
+
+void tfs_cells_cache_free(struct tfs_cells_cache *cache)
+{
+    if (cache == NULL)
+        return;
+    tfs_recent_release(&cache->recent);
+    tfs_names_memory_release(&cache->names);
+    free(cache);
+}
+
+int tfs_names_memory_of(struct tfs_save *save, struct tfs_names_memory **memory,
+                        struct tfs_error *err)
+{
+    struct tfs_cells_cache *cache;
+
+    if (find_cache(save, &cache, err) == 0)
+        *memory = &cache->names;
+    return err->code;
+}
+
+int tfs_cells_keep(struct tfs_save *save, const struct tfs_doc *doc,
+                   const struct tfs_chunk *fetched, unsigned wanted, struct tfs_cells **cells,
+                   struct tfs_error *err)
+{
+    const struct tfs_chunk *stored = tfs_doc_find(doc, fetched->key);
+    const struct tfs_chunk *chunk = stored != NULL ? stored : fetched;
+    const struct wanted asked = {chunk, wanted & ((1u << save->tree->cells->count) - 1)};
+    struct tfs_cells_cache *cache;
+
+    if (find_cache(save, &cache, err) < 0)
+        return err->code;
+    struct tfs_cells *found = tfs_recent_find(&cache->recent, &asked);
+    if (found == NULL) {
+        if (tfs_cells_make(save, fetched, asked.planes, &found, err) < 0)
+            return err->code;
+        tfs_blob_unref(found->chunk.blob);
+        tfs_blob_unref(found->chunk.extra);
+        found->chunk = *chunk;
+        tfs_blob_ref(chunk->blob);
+        tfs_blob_ref(chunk->extra);
+        if (!found->unread)
+            tfs_recent_add(&cache->recent, found);
+    }
+    *cells = found;
+    return 0;
+}
+
+int tfs_cells_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                   unsigned wanted, struct tfs_cells **cells, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk;
+
+    if (tfs_doc_need(doc, key, &chunk, err) < 0)
+        return err->code;
+    return tfs_cells_keep(save, doc, chunk, wanted, cells, err);
+}
+
+int tfs_cells_need(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                   unsigned wanted, struct tfs_cells **cells, struct tfs_error *err)
+{
+    if (tfs_cells_open(save, doc, key, wanted, cells, err) < 0 || (*cells)->damage == NULL)
+        return err->code;
+    tfs_fail(err, -EBADMSG, "%s", (*cells)->damage);
+    tfs_cells_unref(*cells);
+    *cells = NULL;
+    return err->code;
+}
+
+int tfs_cells_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key)
+{
+    struct tfs_cells *cells;
+    struct tfs_error why = {0};
+
+    if (tfs_cells_open(save, doc, key, 0, &cells, &why) < 0)
+        return why.code == -ENOENT ? 0 : why.code;
+    const bool damaged = cells->damage != NULL;
+    tfs_cells_unref(cells);
+    return damaged;
+}
+
+int tfs_cells_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                    struct tfs_error *warning, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk;
+    struct tfs_cells *cells;
+
+    (void)warning;
+    if (tfs_doc_need(doc, key, &chunk, err) < 0 ||
+        tfs_cells_make(save, chunk, TFS_CELLS_ALL, &cells, err) < 0)
+        return err->code;
+    if (cells->damage != NULL)
+        tfs_fail(err, -EBADMSG, "%s", cells->damage);
+    tfs_cells_unref(cells);
+    return err->code;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+bool tfs_plane_uniform(const struct tfs_cells_plane *plane, size_t count)
+{
+    const size_t size = tfs_plane_size(&plane->form);
+    const uint8_t *bytes = plane->values;
+
+    return plane->filled || memcmp(bytes, bytes + size, (count - 1) * size) == 0;
+}
+
+#define RUN(type)                                                                                  \
+    for (const type *values = plane->values; end < limit && values[end] == values[i]; end++)
+
+size_t tfs_plane_run(const struct tfs_cells_plane *plane, size_t i, size_t limit)
+{
+    size_t end = i + 1;
+
+    if (plane->filled)
+        return limit - i;
+    switch (tfs_plane_size(&plane->form)) {
+    case 1:
+        RUN(uint8_t);
+        break;
+    case 2:
+        RUN(uint16_t);
+        break;
+    case 4:
+        RUN(uint32_t);
+        break;
+    default:
+        RUN(uint64_t);
+    }
+    return end - i;
+}
+
+/* A value of 8 or 16 bits with a sign, in 32. */
+static uint32_t widen_sign(uint32_t value, unsigned width)
+{
+    const unsigned above = 32 - 8 * width;
+
+    return (uint32_t)((int32_t)(value << above) >> above);
+}
+
+void tfs_plane_widen(const struct tfs_cells_plane *plane, size_t first, size_t count,
+                     uint32_t *values)
+{
+    const unsigned size = tfs_plane_size(&plane->form);
+    const uint8_t *bytes = plane->values;
+    const uint16_t *shorts = plane->values;
+
+    for (size_t i = 0; i < count && (plane->filled || size > 2); i++)
+        values[i] = (uint32_t)tfs_plane_get(plane, first + i);
+    for (size_t i = 0; i < count && !plane->filled && size == 1; i++)
+        values[i] = bytes[first + i];
+    for (size_t i = 0; i < count && !plane->filled && size == 2; i++)
+        values[i] = shorts[first + i];
+    for (size_t i = 0; i < count && plane->form.kind == TFS_PLANE_SIGNED && size < 4; i++)
+        values[i] = widen_sign(values[i], size);
+}
+
+static enum tfs_grid_base base_of(enum tfs_plane_kind kind)
+{
+    switch (kind) {
+    case TFS_PLANE_SIGNED:
+        return TFS_GRID_SIGNED;
+    case TFS_PLANE_FLOAT:
+        return TFS_GRID_FLOAT;
+    case TFS_PLANE_HEX:
+        return TFS_GRID_HEX;
+    case TFS_PLANE_NAMES:
+    case TFS_PLANE_UNSIGNED:
+        break;
+    }
+    return TFS_GRID_DECIMAL;
+}
+
+struct tfs_grid_shape tfs_plane_shape(const struct tfs_plane_form *form, struct tfs_voxel_size size,
+                                      uint32_t name_count)
+{
+    return (struct tfs_grid_shape){
+        .sx = size.x,
+        .sy = size.y,
+        .sz = size.z,
+        .base = base_of(form->kind),
+        .width = form->digits > 0 ? form->digits : tfs_decimal_width(name_count - 1),
+    };
+}

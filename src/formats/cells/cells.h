@@ -1,0 +1,199 @@
+/*
+ * Cells: what a chunk holds, as planes of values and a table of names. A game turns stored bytes
+ * into cells (decode) and changed cells into stored bytes (encode). Every view of voxels is made
+ * from cells alone: voxels.csv, grids, palettes, arrays, pictures, comparing (formats/views).
+ *
+ *   stored bytes --decode--> cells --a view's get--> text, numbers, picture
+ *   stored bytes <--encode-- edited cells <--a view's put-- text, numbers, picture
+ *
+ * Voxel order of every plane: x fastest, then z, then y: index = (y * size.z + z) * size.x + x.
+ *
+ * Cells are immutable and reference-counted. What changes is a struct tfs_cells_edit (edit.h).
+ */
+#ifndef TFS_FORMATS_CELLS_CELLS_H
+#define TFS_FORMATS_CELLS_CELLS_H
+
+#include "formats/format.h"
+#include "formats/palette.h"
+#include "formats/picture/picture.h"
+#include "text/grid.h"
+
+#define TFS_PLANES_MAX 8
+
+/* ---- what a game says of its planes ---------------------------------------------------------- */
+
+enum tfs_plane_kind {
+    TFS_PLANE_NAMES, /* entries of the chunk's table of names */
+    TFS_PLANE_UNSIGNED,
+    TFS_PLANE_SIGNED,
+    TFS_PLANE_FLOAT, /* of 4 or 8 bytes */
+    TFS_PLANE_HEX,   /* unsigned, written as hex digits */
+};
+
+enum tfs_plane_flags {
+    TFS_PLANE_IN_TABLE = 1, /* a column of voxels.csv */
+    TFS_PLANE_DECIDES = 2,  /* a voxel is without a line where all such planes are empty */
+    TFS_PLANE_OPTIONAL = 4, /* a chunk may lack it */
+    TFS_PLANE_PARTIAL = 8,  /* a voxel that a picture raises gets `full` here */
+};
+
+/* How the values of a plane are stored, shown and bounded. */
+struct tfs_plane_form {
+    enum tfs_plane_kind kind;
+    unsigned width;  /* bytes of a value: 1, 2, 4 or 8. Entries of names have 4 in memory, and
+                      * this many in an array */
+    unsigned digits; /* characters of a value in a grid; of names 0: as its greatest entry needs */
+    uint64_t high;   /* greatest value; of signed ones -high - 1 is the smallest */
+    uint64_t empty;  /* the value of a voxel that nobody wrote */
+};
+
+struct tfs_plane {
+    const char *name;           /* "param2": its column, and the word for it in sentences */
+    struct tfs_plane_form form; /* of every chunk; a chunk may have another (decode sets it) */
+    const char *out_of_range;   /* "a parameter has 8 bits" */
+    unsigned flags;             /* enum tfs_plane_flags */
+    uint64_t full;              /* with TFS_PLANE_PARTIAL */
+};
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+struct tfs_cells_plane {
+    struct tfs_plane_form form;
+    void *values; /* NULL: not decoded, or (optional ones) the chunk lacks it */
+    bool filled;  /* all voxels have the one value that is there */
+};
+
+struct tfs_cells {
+    atomic_uint refs;
+    const struct tfs_cells_kind *kind;
+    struct tfs_save *save;
+    struct tfs_chunk chunk;  /* with references to what it holds */
+    struct tfs_blob *stored; /* its bytes; NULL: it has none, or they could not be fetched */
+    bool unread;             /* the latter: the next time they may be there */
+    char *damage;            /* why it does not decode; NULL: what follows is set */
+    struct tfs_voxel_size size;
+    size_t count;     /* of voxels */
+    unsigned decoded; /* bit i: plane i */
+    struct tfs_cells_plane planes[TFS_PLANES_MAX];
+    struct tfs_span *names; /* the table of names */
+    uint32_t name_count;
+    void *own;     /* the game's */
+    size_t weight; /* bytes of memory of `own` and of the planes */
+};
+
+/* What a game gives. */
+struct tfs_cells_kind {
+    const struct tfs_plane *planes;
+    unsigned count;
+    struct tfs_voxel_size size; /* of every chunk; all 0: decode says it */
+    struct tfs_name_rules names;
+    uint32_t entries_max; /* of a table of names */
+
+    /* Sets size (if the kind does not), planes, names and own from cells->stored and cells->chunk.
+     * Planes that are not `wanted` (bit i: plane i) may be left out; names are always wanted. The
+     * memory is the game's, until release. EBADMSG, ENOTSUP, EFBIG: the chunk is damaged. */
+    int (*decode)(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err);
+    /* After a failure of decode, too. */
+    void (*release)(struct tfs_cells *cells);
+
+    /* Is this the name of an empty voxel? */
+    bool (*is_air)(struct tfs_span name);
+    /* What a voxel becomes that is emptied where the table has no such name. */
+    struct tfs_span (*air)(const struct tfs_cells *cells);
+    /* Is nothing seen of it from above? NULL: as is_air. */
+    bool (*is_unseen)(struct tfs_span name);
+
+    /* The rules of the game, between the change of some planes and encoding. NULL: there are
+     * none. */
+    int (*settle)(struct tfs_cells_edit *edit, struct tfs_error *err);
+    /* Makes the edited cells what the chunk stores. What did not change keeps its bytes. */
+    int (*encode)(struct tfs_cells_edit *edit, struct tfs_error *err);
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+#define TFS_CELLS_ALL UINT32_MAX /* planes */
+
+/* The cells of a chunk, with the planes that are wanted; what does not decode has `damage`. From
+ * the save's cache, which gets them. ENOENT: there is no such chunk. */
+int tfs_cells_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                   unsigned wanted, struct tfs_cells **cells, struct tfs_error *err);
+/* The same of a chunk that must decode. */
+int tfs_cells_need(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                   unsigned wanted, struct tfs_cells **cells, struct tfs_error *err);
+/* The same as the first of a chunk whose bytes a walk has fetched. */
+int tfs_cells_keep(struct tfs_save *save, const struct tfs_doc *doc,
+                   const struct tfs_chunk *fetched, unsigned wanted, struct tfs_cells **cells,
+                   struct tfs_error *err);
+/* Without the cache, for walks over a whole save. */
+int tfs_cells_make(struct tfs_save *save, const struct tfs_chunk *chunk, unsigned wanted,
+                   struct tfs_cells **cells, struct tfs_error *err);
+struct tfs_cells *tfs_cells_ref(struct tfs_cells *cells);
+void tfs_cells_unref(struct tfs_cells *cells); /* NULL is legal */
+
+void tfs_cells_cache_free(struct tfs_cells_cache *cache); /* NULL is legal */
+
+/* tfs_tree.chunk_damaged and chunk_check of a game without warnings. */
+int tfs_cells_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key);
+int tfs_cells_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                    struct tfs_error *warning, struct tfs_error *err);
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Bytes of a value in memory. */
+static inline unsigned tfs_plane_size(const struct tfs_plane_form *form)
+{
+    return form->kind == TFS_PLANE_NAMES ? sizeof(uint32_t) : form->width;
+}
+
+static inline uint64_t tfs_plane_get(const struct tfs_cells_plane *plane, size_t i)
+{
+    const size_t at = plane->filled ? 0 : i;
+
+    switch (tfs_plane_size(&plane->form)) {
+    case 1:
+        return ((const uint8_t *)plane->values)[at];
+    case 2:
+        return ((const uint16_t *)plane->values)[at];
+    case 4:
+        return ((const uint32_t *)plane->values)[at];
+    }
+    return ((const uint64_t *)plane->values)[at];
+}
+
+/* Of a plane that is not filled. */
+static inline void tfs_plane_set(struct tfs_cells_plane *plane, size_t i, uint64_t value)
+{
+    switch (tfs_plane_size(&plane->form)) {
+    case 1:
+        ((uint8_t *)plane->values)[i] = (uint8_t)value;
+        return;
+    case 2:
+        ((uint16_t *)plane->values)[i] = (uint16_t)value;
+        return;
+    case 4:
+        ((uint32_t *)plane->values)[i] = (uint32_t)value;
+        return;
+    }
+    ((uint64_t *)plane->values)[i] = value;
+}
+
+/* Has every voxel the same value? */
+bool tfs_plane_uniform(const struct tfs_cells_plane *plane, size_t count);
+/* How many voxels from `i` on, at most to `end`, have the value of voxel i? */
+size_t tfs_plane_run(const struct tfs_cells_plane *plane, size_t i, size_t end);
+/* `count` values from voxel `first` on, widened; signed ones keep their sign. */
+void tfs_plane_widen(const struct tfs_cells_plane *plane, size_t first, size_t count,
+                     uint32_t *values);
+
+/* The rules of the plane's grid; the name table has so many entries. */
+struct tfs_grid_shape tfs_plane_shape(const struct tfs_plane_form *form, struct tfs_voxel_size size,
+                                      uint32_t name_count);
+
+/* The plane of a kind that has names; NULL: none has. */
+static inline const struct tfs_cells_plane *tfs_cells_named(const struct tfs_cells *cells)
+{
+    return cells->planes[0].form.kind == TFS_PLANE_NAMES ? &cells->planes[0] : NULL;
+}
+
+#endif

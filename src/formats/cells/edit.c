@@ -1,0 +1,308 @@
+/*
+ * Cells and changes -> other cells, which the game encodes.
+ *
+ * Must not know what files show, nor what a game stores.
+ */
+#include "formats/cells/edit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Room for so many entries and as many words. */
+static int reserve(struct tfs_cells_edit *e, uint32_t count, struct tfs_error *err)
+{
+    const uint32_t room = count < 16 ? 16 : 2 * count;
+
+    if (count <= e->room)
+        return 0;
+    uint32_t *entries = reallocarray(e->entries, room, sizeof(*entries));
+    if (entries == NULL)
+        return tfs_fail_memory(err);
+    e->entries = entries;
+    uint32_t *firsts = reallocarray(e->firsts, room, sizeof(*firsts));
+    if (firsts == NULL)
+        return tfs_fail_memory(err);
+    memset(firsts + e->room, 0xff, (room - e->room) * sizeof(*firsts)); /* NONE */
+    e->firsts = firsts;
+    e->room = room;
+    return 0;
+}
+
+/* Adds an entry of that name behind the others. */
+static int add_entry(struct tfs_cells_edit *e, struct tfs_span name, struct tfs_error *err)
+{
+    uint32_t word;
+
+    if (tfs_words_add(&e->words, name, &word, err) < 0 ||
+        reserve(e, (word > e->entry_count ? word : e->entry_count) + 1, err) < 0)
+        return err->code;
+    if (e->firsts[word] == NONE)
+        e->firsts[word] = e->entry_count;
+    if (e->air == NONE && e->before->kind->is_air(name))
+        e->air = e->entry_count;
+    e->entries[e->entry_count++] = word;
+    return 0;
+}
+
+static int open_names(struct tfs_cells_edit *e, struct tfs_error *err)
+{
+    const struct tfs_cells *before = e->before;
+
+    e->air = NONE;
+    for (uint32_t i = 0; i < before->name_count; i++)
+        if (add_entry(e, before->names[i], err) < 0)
+            return err->code;
+    e->old = calloc(e->entry_count + (size_t)1, sizeof(*e->old));
+    if (e->old == NULL)
+        return tfs_fail_memory(err);
+    if (e->entry_count > 0)
+        memcpy(e->old, e->entries, e->entry_count * sizeof(*e->old));
+    return 0;
+}
+
+bool tfs_cells_edit_had(const void *edit, struct tfs_span name)
+{
+    const struct tfs_cells_edit *e = edit;
+
+    for (uint32_t i = 0; i < e->before->name_count; i++)
+        if (tfs_span_equal(e->before->names[i], name))
+            return true;
+    return false;
+}
+
+bool tfs_cells_edit_find(const struct tfs_cells_edit *e, struct tfs_span name, uint32_t *entry)
+{
+    uint32_t word;
+
+    if (!tfs_words_find(&e->words, name, &word) || e->firsts[word] == NONE)
+        return false;
+    *entry = e->firsts[word];
+    return true;
+}
+
+int tfs_cells_edit_add(struct tfs_cells_edit *e, struct tfs_span name, uint32_t *entry,
+                       struct tfs_error *err)
+{
+    if (tfs_cells_edit_find(e, name, entry))
+        return 0;
+    *entry = e->entry_count;
+    return add_entry(e, name, err);
+}
+
+int tfs_cells_edit_table(struct tfs_cells_edit *e, const struct tfs_span *names, uint32_t count,
+                         struct tfs_error *err)
+{
+    e->given = true;
+    e->entry_count = 0;
+    e->air = NONE;
+    memset(e->firsts, 0xff, e->room * sizeof(*e->firsts));
+    for (uint32_t i = 0; i < count; i++)
+        if (add_entry(e, names[i], err) < 0)
+            return err->code;
+    return 0;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+int tfs_cells_edit_begin(struct tfs_cells_edit *e, struct tfs_cells *cells, struct tfs_error *err)
+{
+    memset(e, 0, sizeof(*e));
+    e->before = tfs_cells_ref(cells);
+    memcpy(e->planes, cells->planes, sizeof(e->planes));
+    return tfs_cells_named(cells) != NULL ? open_names(e, err) : 0;
+}
+
+int tfs_cells_edit_open(struct tfs_cells_edit *e, struct tfs_save *save, const struct tfs_doc *doc,
+                        struct tfs_key key, struct tfs_error *err)
+{
+    struct tfs_cells *cells = NULL;
+
+    memset(e, 0, sizeof(*e));
+    if (tfs_cells_need(save, doc, key, TFS_CELLS_ALL, &cells, err) == 0)
+        tfs_cells_edit_begin(e, cells, err);
+    tfs_cells_unref(cells);
+    return err->code;
+}
+
+static bool is_own(const struct tfs_cells_edit *e, unsigned plane)
+{
+    return e->planes[plane].values != e->before->planes[plane].values;
+}
+
+void tfs_cells_edit_close(struct tfs_cells_edit *e)
+{
+    for (unsigned i = 0; e->before != NULL && i < e->before->kind->count; i++)
+        if (is_own(e, i))
+            free(e->planes[i].values);
+    tfs_words_release(&e->words);
+    free(e->entries);
+    free(e->firsts);
+    free(e->old);
+    tfs_cells_unref(e->before);
+}
+
+/* ---- planes ---------------------------------------------------------------------------------- */
+
+int tfs_cells_edit_plane(struct tfs_cells_edit *e, unsigned plane, struct tfs_error *err)
+{
+    const struct tfs_cells_plane *before = &e->before->planes[plane];
+    struct tfs_cells_plane *p = &e->planes[plane];
+    const size_t size = tfs_plane_size(&p->form), count = e->before->count;
+
+    if (p->values != NULL && is_own(e, plane))
+        return 0;
+    p->values = malloc(count * size);
+    if (p->values == NULL)
+        return tfs_fail_memory(err);
+    p->filled = false;
+    if (before->values != NULL && !before->filled)
+        memcpy(p->values, before->values, count * size);
+    else
+        for (size_t i = 0; i < count; i++)
+            tfs_plane_set(p, i, before->values != NULL ? tfs_plane_get(before, i) : p->form.empty);
+    return 0;
+}
+
+void tfs_cells_edit_drop(struct tfs_cells_edit *e, unsigned plane)
+{
+    if (is_own(e, plane))
+        free(e->planes[plane].values);
+    e->planes[plane].values = NULL;
+}
+
+/* ---- voxels ---------------------------------------------------------------------------------- */
+
+void tfs_cells_edit_set(struct tfs_cells_edit *e, size_t voxel, uint32_t entry)
+{
+    const uint32_t had = (uint32_t)tfs_plane_get(&e->before->planes[0], voxel);
+    const bool keeps = had < e->entry_count && e->entries[had] == e->entries[entry];
+
+    tfs_plane_set(&e->planes[0], voxel, keeps ? had : entry);
+}
+
+/* The entry that an emptied voxel gets. */
+static int find_air(struct tfs_cells_edit *e, uint32_t *entry, struct tfs_error *err)
+{
+    if (e->air == NONE && tfs_cells_edit_add(e, e->before->kind->air(e->before), &e->air, err) < 0)
+        return err->code;
+    *entry = e->air;
+    return 0;
+}
+
+int tfs_cells_edit_clear(struct tfs_cells_edit *e, size_t voxel, struct tfs_error *err)
+{
+    const struct tfs_cells_kind *kind = e->before->kind;
+    const uint32_t now = (uint32_t)tfs_plane_get(&e->planes[0], voxel);
+    uint32_t air = NONE;
+
+    if (now == e->air || kind->is_air(tfs_cells_edit_name(e, now)))
+        return 0;
+    if (find_air(e, &air, err) < 0)
+        return err->code;
+    tfs_plane_set(&e->planes[0], voxel, air);
+    for (unsigned i = 1; i < kind->count; i++)
+        if ((kind->planes[i].flags & TFS_PLANE_IN_TABLE) != 0) {
+            if (tfs_cells_edit_plane(e, i, err) < 0)
+                return err->code;
+            tfs_plane_set(&e->planes[i], voxel, e->planes[i].form.empty);
+        }
+    return 0;
+}
+
+/* ---- finishing ------------------------------------------------------------------------------- */
+
+static void mark_used(const struct tfs_cells_plane *plane, size_t count, bool *used)
+{
+    for (size_t i = 0; i < count; i++)
+        used[tfs_plane_get(plane, i)] = true;
+}
+
+/* The table without entries that lost their last voxel, then new names by their first use. */
+static void renumber(struct tfs_cells_edit *e, const bool *before, const bool *after,
+                     uint32_t *entries, uint32_t *to)
+{
+    struct tfs_cells_plane *plane = &e->planes[0];
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < e->entry_count; i++)
+        to[i] = NONE;
+    for (uint32_t i = 0; i < e->before->name_count; i++)
+        if (!before[i] || after[i]) {
+            to[i] = count;
+            entries[count++] = e->entries[i];
+        }
+    for (size_t i = 0; i < e->before->count; i++) {
+        const uint32_t entry = (uint32_t)tfs_plane_get(plane, i);
+        if (to[entry] == NONE) {
+            to[entry] = count;
+            entries[count++] = e->entries[entry];
+        }
+        tfs_plane_set(plane, i, to[entry]);
+    }
+    e->entry_count = count;
+}
+
+int tfs_cells_edit_prune(struct tfs_cells_edit *e, struct tfs_error *err)
+{
+    const struct tfs_cells_kind *kind = e->before->kind;
+
+    if (e->given || !is_own(e, 0))
+        return 0;
+    bool *used = calloc(e->entry_count, 2 * sizeof(*used));
+    uint32_t *entries = calloc(e->room, sizeof(*entries));
+    uint32_t *to = calloc(e->entry_count, sizeof(*to));
+
+    if (used == NULL || entries == NULL || to == NULL) {
+        tfs_fail_memory(err);
+        free(entries);
+    } else {
+        mark_used(&e->before->planes[0], e->before->count, used);
+        mark_used(&e->planes[0], e->before->count, used + e->entry_count);
+        renumber(e, used, used + e->entry_count, entries, to);
+        free(e->entries);
+        e->entries = entries;
+    }
+    free(used);
+    free(to);
+    if (err->code == 0 && e->entry_count > kind->entries_max)
+        tfs_fail(err, -EBADMSG, "the chunk would have a palette of %u %ss, %u are possible",
+                 e->entry_count, kind->names.unit, kind->entries_max);
+    return err->code;
+}
+
+static bool same_plane(const struct tfs_cells_plane *a, const struct tfs_cells_plane *b,
+                       size_t count)
+{
+    if (a->values == b->values)
+        return a->form.width == b->form.width;
+    return a->values != NULL && b->values != NULL && a->filled == b->filled &&
+           a->form.width == b->form.width && a->form.kind == b->form.kind &&
+           memcmp(a->values, b->values, (a->filled ? 1 : count) * tfs_plane_size(&a->form)) == 0;
+}
+
+bool tfs_cells_edit_same(const struct tfs_cells_edit *e)
+{
+    const struct tfs_cells *before = e->before;
+
+    for (unsigned i = 0; i < before->kind->count; i++)
+        if (!same_plane(&before->planes[i], &e->planes[i], before->count))
+            return false;
+    return e->entry_count == before->name_count &&
+           (e->entry_count == 0 ||
+            memcmp(e->entries, e->old, e->entry_count * sizeof(*e->old)) == 0);
+}
+
+int tfs_cells_edit_finish(struct tfs_cells_edit *e, struct tfs_edit *edit, struct tfs_error *err)
+{
+    const struct tfs_cells_kind *kind = e->before->kind;
+
+    e->edit = edit;
+    if (tfs_cells_edit_same(e) || (kind->settle != NULL && kind->settle(e, err) < 0))
+        return err->code;
+    return kind->encode(e, err);
+}

@@ -1,0 +1,172 @@
+/*
+ * A plane of cells <-> the numbers of arrays/NAME.npy (formats/arrays/array.h). Of names these are
+ * the numbers of arrays/palette.txt in an array of the save, and entries of the chunk's palette in
+ * one of a chunk.
+ *
+ * Must not know what a game stores.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/arrays/numbers.h"
+#include "formats/cells/edit.h"
+#include "formats/views/views.h"
+
+static unsigned plane_of(const struct tfs_array_view *view)
+{
+    return *(const unsigned *)view->array->param;
+}
+
+static char kind_of(enum tfs_plane_kind kind)
+{
+    return kind == TFS_PLANE_SIGNED ? 'i' : kind == TFS_PLANE_FLOAT ? 'f' : 'u';
+}
+
+int tfs_cells_array_form(struct tfs_array_view *view, struct tfs_error *err)
+{
+    const struct tfs_cells_kind *kind = view->save->tree->cells;
+    const struct tfs_plane_form *form = &kind->planes[plane_of(view)].form;
+
+    (void)err;
+    view->volume.kind = kind_of(form->kind);
+    view->volume.width = form->width;
+    view->volume.empty = form->empty;
+    view->volume.sides[0] = kind->size.y;
+    view->volume.sides[1] = kind->size.z;
+    view->volume.sides[2] = kind->size.x;
+    return 0;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* The number of each entry of the chunk's table; to be freed. */
+static uint32_t *number_entries(const struct tfs_array_view *view, const struct tfs_cells *cells,
+                                struct tfs_error *err)
+{
+    uint32_t *map = calloc(cells->name_count + (size_t)1, sizeof(*map));
+    struct tfs_numbers *numbers;
+
+    if (map == NULL)
+        tfs_fail_memory(err);
+    else if (tfs_numbers_open(view->save, view->doc, view->array->numbering, &numbers, err) == 0)
+        for (uint32_t i = 0; i < cells->name_count && err->code == 0; i++)
+            tfs_numbers_add(numbers, cells->names[i], &map[i], err);
+    return map;
+}
+
+/* Entries as they are, or by a map. */
+static int show_names(const struct tfs_array_view *view, const struct tfs_cells *cells,
+                      size_t first, size_t count, uint8_t *values, struct tfs_error *err)
+{
+    const struct tfs_cells_plane *plane = &cells->planes[0];
+    const unsigned width = view->volume.width;
+    uint32_t *map = view->array->numbering != NULL ? number_entries(view, cells, err) : NULL;
+
+    for (size_t i = 0; i < count && err->code == 0; i++) {
+        const uint32_t entry = (uint32_t)tfs_plane_get(plane, first + i);
+        tfs_array_set(values, width, i, map != NULL ? map[entry] : entry);
+    }
+    free(map);
+    return err->code;
+}
+
+static void show_values(const struct tfs_array_view *view, const struct tfs_cells_plane *plane,
+                        size_t first, size_t count, uint8_t *values)
+{
+    const unsigned width = view->volume.width;
+
+    if (!plane->filled && plane->form.width == width)
+        memcpy(values, (const uint8_t *)plane->values + first * width, count * width);
+    else
+        for (size_t i = 0; i < count; i++)
+            tfs_array_set(values, width, i, tfs_plane_get(plane, first + i));
+}
+
+/* A chunk that does not decode, or lacks the plane, is empty. */
+int tfs_cells_array_read(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
+                         uint32_t from, uint32_t to, uint8_t *values, struct tfs_error *err)
+{
+    const size_t layer = (size_t)view->volume.sides[1] * view->volume.sides[2];
+    const size_t first = from * layer, count = (to - from) * layer;
+    const unsigned plane = plane_of(view);
+    struct tfs_cells *cells;
+
+    if (tfs_cells_make(view->save, chunk, 1u << plane, &cells, err) < 0)
+        return err->code;
+    const struct tfs_cells_plane *p = &cells->planes[plane];
+    if (cells->damage == NULL && p->values != NULL && p->form.kind == TFS_PLANE_NAMES)
+        show_names(view, cells, first, count, values, err);
+    else if (cells->damage == NULL && p->values != NULL)
+        show_values(view, p, first, count, values);
+    tfs_cells_unref(cells);
+    return err->code;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static int take_name(const struct tfs_array_change *change, struct tfs_cells_edit *e, size_t i,
+                     uint64_t value, struct tfs_error *err)
+{
+    const struct tfs_array_view *view = change->view;
+    struct tfs_numbers *numbers;
+    struct tfs_span name;
+    uint32_t entry;
+
+    if (value == 0)
+        return tfs_cells_edit_clear(e, i, err);
+    if (tfs_numbers_open(view->save, view->doc, view->array->numbering, &numbers, err) < 0)
+        return err->code;
+    if (!tfs_numbers_name(numbers, value, &name))
+        return tfs_array_refuse(change, i, err, "arrays/palette.txt has %" PRIu32 " lines",
+                                tfs_numbers_count(numbers));
+    if (tfs_cells_edit_add(e, name, &entry, err) == 0)
+        tfs_cells_edit_set(e, i, entry);
+    return err->code;
+}
+
+static int take_entry(const struct tfs_array_change *change, struct tfs_cells_edit *e, size_t i,
+                      uint64_t value, struct tfs_error *err)
+{
+    if (value >= e->before->name_count)
+        return tfs_array_refuse(change, i, err, "the palette has %" PRIu32 " lines",
+                                e->before->name_count);
+    tfs_plane_set(&e->planes[0], i, value);
+    return 0;
+}
+
+static int take_value(const struct tfs_array_change *change, struct tfs_cells_edit *e,
+                      unsigned plane, size_t i, struct tfs_error *err)
+{
+    const uint64_t value = tfs_array_value(change->wanted, change->view->volume.width, i);
+    const struct tfs_plane *p = &e->before->kind->planes[plane];
+
+    if (p->form.kind == TFS_PLANE_NAMES)
+        return change->view->array->numbering != NULL ? take_name(change, e, i, value, err)
+                                                      : take_entry(change, e, i, value, err);
+    if (value > p->form.high)
+        return tfs_array_refuse(change, i, err, "%s", p->out_of_range);
+    tfs_plane_set(&e->planes[plane], i, value);
+    return 0;
+}
+
+int tfs_cells_array_write(const struct tfs_array_change *change, struct tfs_error *err)
+{
+    const unsigned plane = plane_of(change->view);
+    struct tfs_cells_edit e;
+
+    if (tfs_cells_edit_open(&e, change->view->save, tfs_edit_doc(change->edit), change->key, err) ==
+            0 &&
+        tfs_cells_edit_plane(&e, plane, err) == 0) {
+        e.written = 1u << plane;
+        e.given = change->view->array->named != NULL;
+        for (size_t i = 0; i < change->count && err->code == 0; i++)
+            if (tfs_array_differs(change, i))
+                take_value(change, &e, plane, i, err);
+        if (err->code == 0)
+            tfs_cells_edit_finish(&e, change->edit, err);
+    }
+    tfs_cells_edit_close(&e);
+    return err->code;
+}

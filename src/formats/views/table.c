@@ -1,0 +1,377 @@
+/*
+ * voxels.csv: the planes of cells that are columns of the table <-> one line a voxel.
+ *
+ * Must not know what a game stores.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/cells/edit.h"
+#include "formats/views/views.h"
+#include "formats/voxel_table.h"
+#include "text/name.h"
+
+/* The planes that are columns. */
+struct columns {
+    struct tfs_voxel_columns head;
+    const char *names[TFS_PLANES_MAX];
+    unsigned planes[TFS_PLANES_MAX];
+};
+
+static void find_columns(const struct tfs_cells_kind *kind, struct columns *c)
+{
+    *c = (struct columns){.head = {.count = 0}};
+    for (unsigned i = 0; i < kind->count; i++)
+        if ((kind->planes[i].flags & TFS_PLANE_IN_TABLE) != 0) {
+            c->planes[c->head.count] = i;
+            c->names[c->head.count++] = kind->planes[i].name;
+        }
+    c->head.names = c->names;
+}
+
+static unsigned plane_bits(const struct columns *c)
+{
+    unsigned bits = 0;
+
+    for (unsigned i = 0; i < c->head.count; i++)
+        bits |= 1u << c->planes[i];
+    return bits;
+}
+
+static struct tfs_voxel_box box_of(const struct tfs_cells *cells)
+{
+    const struct tfs_voxel_size size = cells->size;
+
+    return (struct tfs_voxel_box){cells->chunk.key, {size.x, size.y, size.z}};
+}
+
+/* ---- get ------------------------------------------------------------------------------------- */
+
+/* What the lines of each entry of the table of names have behind their coordinates, with the next
+ * separator; nothing for air. */
+struct printed {
+    struct tfs_buf text;
+    struct tfs_voxel_values *entries;
+};
+
+static void print_name(struct printed *p, struct tfs_span name, uint8_t behind,
+                       struct tfs_buf *scratch)
+{
+    tfs_buf_clear(scratch);
+    tfs_name_print(scratch, name);
+    tfs_table_print_field(&p->text, tfs_buf_span(scratch));
+    tfs_buf_u8(&p->text, behind);
+}
+
+static int print_names(const struct tfs_cells *cells, uint8_t behind, struct printed *p,
+                       struct tfs_error *err)
+{
+    struct tfs_buf scratch = {0};
+    size_t at = 0;
+
+    p->entries = calloc(cells->name_count + (size_t)1, sizeof(*p->entries));
+    if (p->entries == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i < cells->name_count; i++) {
+        const size_t begin = p->text.size;
+        if (cells->kind->is_air(cells->names[i]))
+            continue;
+        print_name(p, cells->names[i], behind, &scratch);
+        p->entries[i].size = (uint32_t)(p->text.size - begin);
+        p->entries[i].lines = 1;
+    }
+    tfs_buf_resize(&p->text, p->text.size + TFS_VOXEL_STEP);
+    if (tfs_buf_check(&scratch, err) == 0)
+        tfs_buf_check(&p->text, err);
+    for (uint32_t i = 0; i < cells->name_count && err->code == 0; at += p->entries[i++].size)
+        p->entries[i].text = p->text.data + at;
+    tfs_buf_release(&scratch);
+    return err->code;
+}
+
+static void printed_release(struct printed *p)
+{
+    tfs_buf_release(&p->text);
+    free(p->entries);
+}
+
+/* One column of names: each line is the entry's. */
+static void add_entries(struct tfs_voxel_lines *lines, const struct tfs_cells *cells,
+                        const struct printed *p)
+{
+    const struct tfs_cells_plane *plane = &cells->planes[0];
+    const uint32_t *entries = plane->values;
+    const size_t layer = (size_t)cells->size.x * cells->size.z;
+
+    for (size_t i = 0; i < cells->count; i += layer)
+        if (tfs_plane_run(plane, i, i + layer) == layer)
+            tfs_voxel_lines_add(lines, (uint32_t)layer,
+                                &p->entries[entries[plane->filled ? 0 : i]]);
+        else
+            tfs_voxel_lines_add_rows(lines, cells->size.z, entries + i, p->entries);
+}
+
+/* Voxels from `i` on that have the same values in all columns. */
+static size_t run_of(const struct tfs_cells *cells, const struct columns *c, size_t i)
+{
+    size_t end = cells->count;
+
+    for (unsigned k = 0; k < c->head.count; k++)
+        end = i + tfs_plane_run(&cells->planes[c->planes[k]], i, end);
+    return end - i;
+}
+
+static bool has_line(const struct tfs_cells *cells, const struct columns *c,
+                     const struct printed *p, size_t i)
+{
+    for (unsigned k = 0; k < c->head.count; k++) {
+        const struct tfs_cells_plane *plane = &cells->planes[c->planes[k]];
+        const uint64_t value = tfs_plane_get(plane, i);
+        if ((cells->kind->planes[c->planes[k]].flags & TFS_PLANE_DECIDES) != 0 &&
+            (plane->form.kind == TFS_PLANE_NAMES ? p->entries[value].size > 0
+                                                 : value != plane->form.empty))
+            return true;
+    }
+    return false;
+}
+
+/* What stands behind the coordinates of voxel i. */
+static void print_values(const struct tfs_cells *cells, const struct columns *c,
+                         const struct printed *p, size_t i, struct tfs_buf *out)
+{
+    uint8_t text[TFS_GRID_VALUE_MAX + 1];
+    uint32_t value;
+
+    tfs_buf_clear(out);
+    for (unsigned k = 0; k < c->head.count; k++) {
+        const struct tfs_cells_plane *plane = &cells->planes[c->planes[k]];
+        if (plane->form.kind == TFS_PLANE_NAMES) {
+            const struct tfs_voxel_values *name = &p->entries[tfs_plane_get(plane, i)];
+            tfs_buf_add(out, name->text, name->size);
+            continue;
+        }
+        const struct tfs_grid_shape shape = tfs_plane_shape(&plane->form, cells->size, 0);
+        size_t size;
+        if (plane->form.width == sizeof(uint64_t)) {
+            size = tfs_grid_put_value64(text, &shape, tfs_plane_get(plane, i));
+        } else {
+            tfs_plane_widen(plane, i, 1, &value);
+            size = tfs_grid_put_value(text, &shape, value);
+        }
+        text[size++] = k + 1 < c->head.count ? ',' : '\n';
+        tfs_buf_add(out, text, size);
+    }
+}
+
+static int add_runs(struct tfs_voxel_lines *lines, const struct tfs_cells *cells,
+                    const struct columns *c, const struct printed *p, struct tfs_error *err)
+{
+    const struct tfs_voxel_values none = {.text = (const uint8_t *)""};
+    struct tfs_buf text = {0};
+    size_t run;
+
+    for (size_t i = 0; i < cells->count && err->code == 0; i += run) {
+        run = run_of(cells, c, i);
+        if (!has_line(cells, c, p, i)) {
+            tfs_voxel_lines_add(lines, (uint32_t)run, &none);
+            continue;
+        }
+        print_values(cells, c, p, i, &text);
+        tfs_buf_reserve(&text, TFS_VOXEL_STEP);
+        if (tfs_buf_check(&text, err) == 0)
+            tfs_voxel_lines_add(lines, (uint32_t)run,
+                                &(struct tfs_voxel_values){text.data, (uint32_t)text.size, 1});
+    }
+    tfs_buf_release(&text);
+    return err->code;
+}
+
+/* All lines; `out` NULL: their size alone. */
+static int print_lines(const struct tfs_cells *cells, const struct columns *c, struct tfs_buf *out,
+                       uint64_t *size, struct tfs_error *err)
+{
+    const struct tfs_voxel_box box = box_of(cells);
+    const bool alone = c->head.count == 1 && tfs_cells_named(cells) != NULL;
+    struct tfs_voxel_lines lines;
+    struct printed p = {0};
+
+    if (print_names(cells, alone ? '\n' : ',', &p, err) == 0 &&
+        tfs_voxel_lines_open(&lines, &box, out, err) == 0) {
+        if (alone && !cells->planes[0].filled)
+            add_entries(&lines, cells, &p);
+        else if (alone)
+            tfs_voxel_lines_add(&lines, (uint32_t)cells->count,
+                                &p.entries[tfs_plane_get(&cells->planes[0], 0)]);
+        else
+            add_runs(&lines, cells, c, &p, err);
+        *size = lines.size;
+        tfs_voxel_lines_close(&lines);
+    }
+    printed_release(&p);
+    return err->code;
+}
+
+static int table_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_cells *cells;
+    struct columns c;
+    uint64_t size;
+
+    find_columns(save->tree->cells, &c);
+    if (tfs_cells_need(save, doc, at.key, plane_bits(&c), &cells, err) < 0)
+        return err->code;
+    tfs_voxel_header_print(out, c.names, c.head.count);
+    print_lines(cells, &c, out, &size, err);
+    tfs_cells_unref(cells);
+    return err->code < 0 ? err->code : tfs_buf_check(out, err);
+}
+
+static int64_t table_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_buf head = {0};
+    struct tfs_error ignored = {0};
+    struct tfs_cells *cells;
+    struct columns c;
+    uint64_t size = 0;
+
+    find_columns(save->tree->cells, &c);
+    if (tfs_cells_need(save, doc, at.key, plane_bits(&c), &cells, &ignored) < 0)
+        return ignored.code;
+    tfs_voxel_header_print(&head, c.names, c.head.count);
+    if (tfs_buf_check(&head, &ignored) == 0)
+        print_lines(cells, &c, NULL, &size, &ignored);
+    size += head.size;
+    tfs_buf_release(&head);
+    tfs_cells_unref(cells);
+    return ignored.code < 0 ? ignored.code : (int64_t)size;
+}
+
+/* ---- put ------------------------------------------------------------------------------------- */
+
+struct reading {
+    struct tfs_voxel_reader reader;
+    struct columns columns;
+    struct tfs_cells_edit edit;
+    bool *there; /* voxels that have a line */
+    struct tfs_buf name;
+    uint64_t values[TFS_PLANES_MAX]; /* of the row */
+};
+
+/* The entry of the name that a field prints. */
+static int take_name(struct reading *r, const struct tfs_line *field, uint64_t *entry,
+                     struct tfs_error *err)
+{
+    const struct tfs_name_rules *rules = &r->edit.before->kind->names;
+    uint32_t found;
+
+    tfs_buf_clear(&r->name);
+    if (tfs_line_name(field, &r->name, err) < 0)
+        return err->code;
+    const struct tfs_span name = tfs_buf_span(&r->name);
+    if (!tfs_cells_edit_find(&r->edit, name, &found) &&
+        (tfs_name_check(rules, name, field, err) < 0 ||
+         tfs_cells_edit_add(&r->edit, name, &found, err) < 0))
+        return err->code;
+    *entry = found;
+    return 0;
+}
+
+static int take_number(struct reading *r, unsigned plane, const struct tfs_line *field,
+                       uint64_t *value, struct tfs_error *err)
+{
+    const struct tfs_plane *p = &r->edit.before->kind->planes[plane];
+    const struct tfs_plane_form *form = &r->edit.planes[plane].form;
+    const struct tfs_grid_rules rules = {tfs_plane_shape(form, r->edit.before->size, 0), form->high,
+                                         p->out_of_range};
+    int64_t number;
+    uint32_t narrow;
+
+    if (form->kind == TFS_PLANE_UNSIGNED && form->width < sizeof(uint64_t)) {
+        if (tfs_line_number(field, p->name, 0, (int64_t)form->high, &number, err) == 0)
+            *value = (uint64_t)number;
+        return err->code;
+    }
+    if (form->width == sizeof(uint64_t))
+        return tfs_grid_take_value64(field, &rules, value, err);
+    if (tfs_grid_take_value(field, &rules, &narrow, err) == 0)
+        *value = narrow;
+    return err->code;
+}
+
+static int take_values(struct reading *r, const struct tfs_voxel_row *row, struct tfs_error *err)
+{
+    for (unsigned k = 0; k < r->columns.head.count; k++) {
+        const unsigned plane = r->columns.planes[k];
+        if (r->edit.planes[plane].form.kind == TFS_PLANE_NAMES
+                ? take_name(r, &row->fields[k], &r->values[k], err) < 0
+                : take_number(r, plane, &row->fields[k], &r->values[k], err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+static void set_values(struct reading *r, size_t voxel)
+{
+    for (unsigned k = 0; k < r->columns.head.count; k++) {
+        const unsigned plane = r->columns.planes[k];
+        if (r->edit.planes[plane].form.kind == TFS_PLANE_NAMES)
+            tfs_cells_edit_set(&r->edit, voxel, (uint32_t)r->values[k]);
+        else
+            tfs_plane_set(&r->edit.planes[plane], voxel, r->values[k]);
+    }
+    r->there[voxel] = true;
+}
+
+static int put_lines(struct reading *r, struct tfs_error *err)
+{
+    struct tfs_voxel_row row;
+    int got;
+
+    for (unsigned k = 0; k < r->columns.head.count; k++) {
+        if (tfs_cells_edit_plane(&r->edit, r->columns.planes[k], err) < 0)
+            return err->code;
+        r->edit.written |= 1u << r->columns.planes[k];
+    }
+    while ((got = tfs_voxel_reader_next(&r->reader, &row, err)) == 1) {
+        if (!row.again && take_values(r, &row, err) < 0)
+            return err->code;
+        set_values(r, row.voxel);
+    }
+    for (size_t i = 0; got == 0 && i < r->edit.before->count; i++)
+        if (!r->there[i] && tfs_cells_edit_clear(&r->edit, i, err) < 0)
+            return err->code;
+    return got < 0 ? got : tfs_cells_edit_finish(&r->edit, r->reader.edit, err);
+}
+
+static int table_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    struct reading *r = calloc(1, sizeof(*r));
+
+    if (r == NULL)
+        return tfs_fail_memory(err);
+    find_columns(save->tree->cells, &r->columns);
+    if (tfs_cells_edit_open(&r->edit, save, tfs_edit_doc(edit), at.key, err) == 0) {
+        const struct tfs_voxel_box box = box_of(r->edit.before);
+        r->there = calloc(r->edit.before->count, sizeof(*r->there));
+        if (r->there == NULL)
+            tfs_fail_memory(err);
+        else if (tfs_voxel_reader_open(&r->reader, &r->columns.head, &box, edit, put->fresh, text,
+                                       err) == 0)
+            put_lines(r, err);
+    }
+    tfs_cells_edit_close(&r->edit);
+    tfs_buf_release(&r->name);
+    free(r->there);
+    tfs_voxel_reader_close(&r->reader, err);
+    free(r);
+    return err->code;
+}
+
+const struct tfs_lens tfs_cells_table_lens = {
+    .get = table_get,
+    .put = table_put,
+    .size = table_size,
+};

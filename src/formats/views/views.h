@@ -1,0 +1,103 @@
+/*
+ * The files that show cells (formats/cells/cells.h): one view, one set of functions, for all games.
+ * A game lists them in its tables of files by these macros. `plane` is the number of a plane.
+ */
+#ifndef TFS_FORMATS_VIEWS_VIEWS_H
+#define TFS_FORMATS_VIEWS_VIEWS_H
+
+#include "formats/arrays/array.h"
+#include "formats/cells/edit.h"
+#include "formats/diff/sum.h"
+#include "formats/renaming.h"
+
+/* ---- voxels.csv: a line a voxel that is not empty (table.c) ---------------------------------- */
+
+extern const struct tfs_lens tfs_cells_table_lens;
+
+/* ---- grids and palettes of a chunk (grid.c) -------------------------------------------------- */
+
+int tfs_cells_grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                       struct tfs_buf *out, struct tfs_error *err);
+int64_t tfs_cells_grid_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+int tfs_cells_grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                       struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
+int tfs_cells_plane_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+int tfs_cells_plane_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                           struct tfs_error *err);
+
+extern const unsigned tfs_plane_numbers[TFS_PLANES_MAX]; /* 0, 1, 2: the param of a lens */
+
+/* A lens of a plane that every chunk has, and of an optional one. */
+#define TFS_GRID_LENS(plane)                                                                       \
+    &(const struct tfs_lens)                                                                       \
+    {                                                                                              \
+        .param = &tfs_plane_numbers[plane], .get = tfs_cells_grid_get, .put = tfs_cells_grid_put,  \
+        .size = tfs_cells_grid_size                                                                \
+    }
+#define TFS_OPTIONAL_GRID_LENS(plane)                                                              \
+    &(const struct tfs_lens)                                                                       \
+    {                                                                                              \
+        .param = &tfs_plane_numbers[plane], .get = tfs_cells_grid_get, .put = tfs_cells_grid_put,  \
+        .size = tfs_cells_grid_size, .exists = tfs_cells_plane_exists,                             \
+        .remove = tfs_cells_plane_remove                                                           \
+    }
+
+extern const struct tfs_lens tfs_cells_palette_lens; /* palette.txt of a chunk */
+
+/* ---- names of the save (names.c) ------------------------------------------------------------- */
+
+extern const struct tfs_lens tfs_cells_names_lens; /* palette.txt of the root */
+
+/* tfs_tree.chunk_names. */
+int tfs_cells_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,
+                          void *arg, struct tfs_error *err);
+/* Gives the names of all chunks, some more than once. What cannot be read has none. */
+int tfs_cells_all_names(struct tfs_save *save, const struct tfs_doc *doc, tfs_name_fn each,
+                        void *arg, struct tfs_error *err);
+
+/* ---- arrays (arrays.c) ----------------------------------------------------------------------- */
+
+/* Functions of struct tfs_array, whose param is the number of a plane: &tfs_plane_numbers[plane].
+ * The last two are of a chunk, whose numbers of names are the entries of its palette. */
+int tfs_cells_array_form(struct tfs_array_view *view, struct tfs_error *err);
+int tfs_cells_array_read(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
+                         uint32_t from, uint32_t to, uint8_t *values, struct tfs_error *err);
+int tfs_cells_array_write(const struct tfs_array_change *change, struct tfs_error *err);
+
+#define TFS_PLANE_ARRAY(plane, name, text)                                                         \
+    .whole = true, .file = name, .about = text, .form = tfs_cells_array_form,                      \
+    .read = tfs_cells_array_read, .write = tfs_cells_array_write,                                  \
+    .param = &tfs_plane_numbers[plane]
+
+/* ---- pictures and comparing (voxels.c) ------------------------------------------------------- */
+
+int tfs_cells_columns(struct tfs_save *save, const struct tfs_doc *doc,
+                      const struct tfs_chunk *chunk, struct tfs_column *columns,
+                      struct tfs_error *err);
+int tfs_cells_voxels_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                          void *chunk, struct tfs_error *err);
+void tfs_cells_voxels_close(void *chunk);
+int tfs_cells_voxels_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
+                           struct tfs_error *err);
+int tfs_cells_voxels_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
+                          struct tfs_error *err);
+int tfs_cells_voxels_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
+                          struct tfs_error *err);
+int tfs_cells_voxels_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err);
+int tfs_cells_voxels_lower(void *chunk, struct tfs_stretch at, struct tfs_error *err);
+void tfs_cells_voxels_print(const struct tfs_voxels *voxels, struct tfs_span voxel, bool brief,
+                            struct tfs_buf *out);
+bool tfs_cells_voxels_empty(const struct tfs_voxels *voxels, struct tfs_span voxel);
+int tfs_cells_voxels_sum(struct tfs_save *save, const struct tfs_doc *doc,
+                         const struct tfs_chunk *chunk, struct tfs_voxel_sum *sum,
+                         struct tfs_error *err);
+
+/* The members of struct tfs_voxels of a game whose kind has names. */
+#define TFS_CELLS_VOXELS(kind)                                                                     \
+    .cells = (kind), .columns = tfs_cells_columns, .chunk_size = sizeof(struct tfs_cells_edit),    \
+    .open = tfs_cells_voxels_open, .close = tfs_cells_voxels_close,                                \
+    .store = tfs_cells_voxels_store, .take = tfs_cells_voxels_take, .fill = tfs_cells_voxels_fill, \
+    .clear = tfs_cells_voxels_clear, .lower = tfs_cells_voxels_lower,                              \
+    .print = tfs_cells_voxels_print, .empty = tfs_cells_voxels_empty, .sum = tfs_cells_voxels_sum
+
+#endif
