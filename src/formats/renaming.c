@@ -269,10 +269,7 @@ static int rename_chunks(struct tfs_save *save, struct tfs_edit *edit,
 int tfs_renaming_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct tfs_renaming r = {.rules = kind_of(at)->rules};
-
-    if (r.rules == NULL)
-        r.rules = &save->tree->cells->names;
+    struct tfs_renaming r = {.rules = &save->tree->cells->names};
 
     if (put->original.size > 0)
         read_names(&r.old, put->original, err);

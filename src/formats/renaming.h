@@ -29,7 +29,6 @@ struct tfs_renaming;
 
 /* What a game does; the `param` of the lens. */
 struct tfs_renaming_kind {
-    const struct tfs_name_rules *rules; /* NULL: those of the cells */
     /* Gives the names of all chunks, some more than once. What cannot be read has none. */
     int (*names)(struct tfs_save *save, const struct tfs_doc *doc, tfs_name_fn each, void *arg,
                  struct tfs_error *err);

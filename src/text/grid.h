@@ -64,10 +64,6 @@ typedef void (*tfs_grid_next_fn)(void *arg, struct tfs_grid_run *run);
 void tfs_grid_print_runs(struct tfs_buf *out, const struct tfs_grid_shape *shape,
                          tfs_grid_next_fn next, void *arg);
 
-/* Rows when the values differ, fill when all are equal. */
-void tfs_grid_print(struct tfs_buf *out, const struct tfs_grid_shape *shape,
-                    const uint32_t *values);
-
 struct tfs_grid_rules {
     struct tfs_grid_shape shape;
     uint64_t high;            /* greatest value that is allowed; of SIGNED ones -high - 1 is the

@@ -447,16 +447,3 @@ void tfs_grid_print_fill64(struct tfs_buf *out, const struct tfs_grid_shape *sha
 
     print_fill(out, text, tfs_grid_put_value64(text, shape, value));
 }
-
-void tfs_grid_print(struct tfs_buf *out, const struct tfs_grid_shape *shape, const uint32_t *values)
-{
-    size_t count = value_count(shape);
-    size_t same = 1;
-
-    while (same < count && values[same] == values[0])
-        same++;
-    if (same == count)
-        tfs_grid_print_fill(out, shape, values[0]);
-    else
-        tfs_grid_print_rows(out, shape, values);
-}

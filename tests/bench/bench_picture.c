@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "formats/cosmic_reach/lenses.h"
+#include "formats/cells/cells.h"
 #include "formats/godot_voxel/view.h"
 #include "formats/picture/picture.h"
 #include "formats/roblox/lenses.h"
@@ -52,15 +52,12 @@ static struct moment since(struct moment start)
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
-static void decode_cosmic(const struct tfs_chunk *chunk)
+static void decode_cells(const struct tfs_chunk *chunk)
 {
-    struct tfs_cosmic_view view;
-    struct tfs_cosmic_values *values;
+    struct tfs_cells *cells;
 
-    must(tfs_cosmic_view_open(save, save->doc, chunk->key, &view, &err));
-    must(tfs_cosmic_blocks_decode(&view.blocks, &values, &err));
-    free(values);
-    tfs_cosmic_view_close(&view);
+    must(tfs_cells_make(save, chunk, 1, &cells, &err));
+    tfs_cells_unref(cells);
 }
 
 static void decode_roblox(const struct tfs_chunk *chunk)
@@ -83,7 +80,7 @@ static const struct {
     const char *format;
     void (*decode)(const struct tfs_chunk *chunk);
 } games[] = {
-    {"cosmic_reach", decode_cosmic},
+    {"cosmic_reach", decode_cells},
     {"roblox", decode_roblox},
     {"godot_voxel", decode_godot},
 };

@@ -182,21 +182,6 @@ START_TEST(grid_prints_fill_of_64_bits)
 }
 END_TEST
 
-START_TEST(grid_prints_fill_only_when_all_values_are_equal)
-{
-    struct tfs_grid_shape shape = {2, 1, 2, TFS_GRID_DECIMAL, 1};
-    uint32_t values[] = {7, 7, 7, 7};
-
-    tfs_grid_print(&buf, &shape, values);
-    ck_assert(tfs_span_equal(tfs_buf_span(&buf), tfs_span_of("fill 7\n")));
-    tfs_buf_clear(&buf);
-    values[3] = 8;
-    tfs_grid_print(&buf, &shape, values);
-    ck_assert(
-        tfs_span_equal(tfs_buf_span(&buf), tfs_span_of("y=00 z=00 | 7 7\ny=00 z=01 | 7 8\n")));
-}
-END_TEST
-
 /* ---- every width there and back ---- */
 
 static const struct {
@@ -586,7 +571,6 @@ static Suite *grid_suite(void)
     tcase_add_test(tcase, grid_prints_rows_of_64_bits);
     tcase_add_loop_test(tcase, grid_prints_fill_without_padding, 0, COUNT(fills));
     tcase_add_loop_test(tcase, grid_prints_fill_of_64_bits, 0, COUNT(wide_fills));
-    tcase_add_test(tcase, grid_prints_fill_only_when_all_values_are_equal);
     tcase_add_loop_test(tcase, grid_reads_back_every_width, 0, COUNT(widths));
     tcase_add_loop_test(tcase, grid_reads_back_signed_and_real_numbers, 0, 3);
     tcase_add_loop_test(tcase, grid_reads_back_64_bits, 0, 2);

@@ -40,6 +40,7 @@ struct tfs_array_change {
     size_t count;           /* of the values */
     const uint8_t *now;     /* as `read` gives them; of a new chunk all empty */
     const uint8_t *wanted;  /* the same, and different somewhere */
+    bool made;              /* the chunk was made for this: all that is wanted counts */
 };
 
 struct tfs_array {
@@ -84,7 +85,7 @@ static inline bool tfs_array_differs(const struct tfs_array_change *change, size
 {
     const unsigned width = change->view->volume.width;
 
-    return memcmp(change->now + i * width, change->wanted + i * width, width) != 0;
+    return change->made || memcmp(change->now + i * width, change->wanted + i * width, width) != 0;
 }
 
 /* Fails with "[Y,Z,X] is VALUE, " and the sentence. */
@@ -120,7 +121,7 @@ int tfs_array_open_chunk(struct tfs_array_view *view, struct tfs_save *save,
 int tfs_array_read_all(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
                        uint8_t *values, struct tfs_error *err);
 /* Writes, into a new chunk where there is none. */
-int tfs_array_store(const struct tfs_array_change *change, struct tfs_error *err);
+int tfs_array_store(struct tfs_array_change *change, struct tfs_error *err);
 
 int tfs_array_whole_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                         struct tfs_buf *out, struct tfs_error *err);

@@ -155,11 +155,12 @@ int tfs_array_read_all(const struct tfs_array_view *view, const struct tfs_chunk
     return view->array->read(view, chunk, 0, v->sides[0], values, err);
 }
 
-int tfs_array_store(const struct tfs_array_change *change, struct tfs_error *err)
+int tfs_array_store(struct tfs_array_change *change, struct tfs_error *err)
 {
     const struct tfs_array_view *view = change->view;
 
-    if (tfs_doc_find(tfs_edit_doc(change->edit), change->key) == NULL &&
+    change->made = tfs_doc_find(tfs_edit_doc(change->edit), change->key) == NULL;
+    if (change->made &&
         view->save->tree->chunk_create(view->save, change->edit, change->key, err) < 0)
         return err->code;
     return view->array->write(change, err);
@@ -186,8 +187,16 @@ static int put_chunk(const struct text *t, struct tfs_edit *edit, const uint64_t
         return err->code;
     if (t->missing != NULL)
         return fail_unnamed(err, t->missing);
-    const struct tfs_array_change change = {view,   edit,  t->options, key,
-                                            origin, count, t->now,     t->wanted};
+    struct tfs_array_change change = {
+        .view = view,
+        .edit = edit,
+        .options = t->options,
+        .key = key,
+        .origin = origin,
+        .count = count,
+        .now = t->now,
+        .wanted = t->wanted,
+    };
     return tfs_array_store(&change, err);
 }
 

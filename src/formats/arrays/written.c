@@ -189,8 +189,16 @@ static int put_chunk(struct writing *w, const uint64_t at[3], struct tfs_error *
     if (take_rows(w, at, false, &any, err) < 0 ||
         memcmp(w->values, w->wanted, count * v->width) == 0)
         return err->code;
-    const struct tfs_array_change change = {&w->now, w->edit, w->options, key,
-                                            origin,  count,   w->values,  w->wanted};
+    struct tfs_array_change change = {
+        .view = &w->now,
+        .edit = w->edit,
+        .options = w->options,
+        .key = key,
+        .origin = origin,
+        .count = count,
+        .now = w->values,
+        .wanted = w->wanted,
+    };
     return tfs_array_store(&change, err);
 }
 

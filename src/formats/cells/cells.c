@@ -227,22 +227,6 @@ int tfs_cells_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct t
     return damaged;
 }
 
-int tfs_cells_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                    struct tfs_error *warning, struct tfs_error *err)
-{
-    const struct tfs_chunk *chunk;
-    struct tfs_cells *cells;
-
-    (void)warning;
-    if (tfs_doc_need(doc, key, &chunk, err) < 0 ||
-        tfs_cells_make(save, chunk, TFS_CELLS_ALL, &cells, err) < 0)
-        return err->code;
-    if (cells->damage != NULL)
-        tfs_fail(err, -EBADMSG, "%s", cells->damage);
-    tfs_cells_unref(cells);
-    return err->code;
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
 
 bool tfs_plane_uniform(const struct tfs_cells_plane *plane, size_t count)
@@ -292,9 +276,12 @@ void tfs_plane_widen(const struct tfs_cells_plane *plane, size_t first, size_t c
     const unsigned size = tfs_plane_size(&plane->form);
     const uint8_t *bytes = plane->values;
     const uint16_t *shorts = plane->values;
+    const uint32_t *words = plane->values;
 
-    for (size_t i = 0; i < count && (plane->filled || size > 2); i++)
-        values[i] = (uint32_t)tfs_plane_get(plane, first + i);
+    for (size_t i = 0; i < count && plane->filled; i++)
+        values[i] = (uint32_t)tfs_plane_get(plane, 0);
+    if (!plane->filled && size == sizeof(*words))
+        memcpy(values, words + first, count * sizeof(*words));
     for (size_t i = 0; i < count && !plane->filled && size == 1; i++)
         values[i] = bytes[first + i];
     for (size_t i = 0; i < count && !plane->filled && size == 2; i++)

@@ -133,10 +133,8 @@ void tfs_cells_unref(struct tfs_cells *cells); /* NULL is legal */
 
 void tfs_cells_cache_free(struct tfs_cells_cache *cache); /* NULL is legal */
 
-/* tfs_tree.chunk_damaged and chunk_check of a game without warnings. */
+/* tfs_tree.chunk_damaged. */
 int tfs_cells_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key);
-int tfs_cells_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                    struct tfs_error *warning, struct tfs_error *err);
 
 /* ---- values ---------------------------------------------------------------------------------- */
 

@@ -129,7 +129,7 @@ int tfs_cells_edit_open(struct tfs_cells_edit *e, struct tfs_save *save, const s
     return err->code;
 }
 
-static bool is_own(const struct tfs_cells_edit *e, unsigned plane)
+bool tfs_cells_edit_owns(const struct tfs_cells_edit *e, unsigned plane)
 {
     return e->planes[plane].values != e->before->planes[plane].values;
 }
@@ -137,7 +137,7 @@ static bool is_own(const struct tfs_cells_edit *e, unsigned plane)
 void tfs_cells_edit_close(struct tfs_cells_edit *e)
 {
     for (unsigned i = 0; e->before != NULL && i < e->before->kind->count; i++)
-        if (is_own(e, i))
+        if (tfs_cells_edit_owns(e, i))
             free(e->planes[i].values);
     tfs_words_release(&e->words);
     free(e->entries);
@@ -154,7 +154,7 @@ int tfs_cells_edit_plane(struct tfs_cells_edit *e, unsigned plane, struct tfs_er
     struct tfs_cells_plane *p = &e->planes[plane];
     const size_t size = tfs_plane_size(&p->form), count = e->before->count;
 
-    if (p->values != NULL && is_own(e, plane))
+    if (p->values != NULL && tfs_cells_edit_owns(e, plane))
         return 0;
     p->values = malloc(count * size);
     if (p->values == NULL)
@@ -170,7 +170,7 @@ int tfs_cells_edit_plane(struct tfs_cells_edit *e, unsigned plane, struct tfs_er
 
 void tfs_cells_edit_drop(struct tfs_cells_edit *e, unsigned plane)
 {
-    if (is_own(e, plane))
+    if (tfs_cells_edit_owns(e, plane))
         free(e->planes[plane].values);
     e->planes[plane].values = NULL;
 }
@@ -251,7 +251,7 @@ int tfs_cells_edit_prune(struct tfs_cells_edit *e, struct tfs_error *err)
 {
     const struct tfs_cells_kind *kind = e->before->kind;
 
-    if (e->given || !is_own(e, 0))
+    if (e->given || !tfs_cells_edit_owns(e, 0))
         return 0;
     bool *used = calloc(e->entry_count, 2 * sizeof(*used));
     uint32_t *entries = calloc(e->room, sizeof(*entries));
@@ -275,26 +275,43 @@ int tfs_cells_edit_prune(struct tfs_cells_edit *e, struct tfs_error *err)
     return err->code;
 }
 
-static bool same_plane(const struct tfs_cells_plane *a, const struct tfs_cells_plane *b,
-                       size_t count)
+static bool same_values(const struct tfs_cells_plane *a, const struct tfs_cells_plane *b,
+                        size_t count)
 {
-    if (a->values == b->values)
-        return a->form.width == b->form.width;
-    return a->values != NULL && b->values != NULL && a->filled == b->filled &&
-           a->form.width == b->form.width && a->form.kind == b->form.kind &&
-           memcmp(a->values, b->values, (a->filled ? 1 : count) * tfs_plane_size(&a->form)) == 0;
+    size_t i = 0;
+
+    if (a->filled == b->filled)
+        return memcmp(a->values, b->values, (a->filled ? 1 : count) * tfs_plane_size(&a->form)) ==
+               0;
+    while (i < count && tfs_plane_get(a, i) == tfs_plane_get(b, i))
+        i++;
+    return i == count;
+}
+
+bool tfs_cells_edit_same_plane(const struct tfs_cells_edit *e, unsigned plane)
+{
+    const struct tfs_cells_plane *a = &e->before->planes[plane], *b = &e->planes[plane];
+
+    if (a->form.width != b->form.width || a->form.kind != b->form.kind)
+        return false;
+    return a->values == b->values ||
+           (a->values != NULL && b->values != NULL && same_values(a, b, e->before->count));
+}
+
+bool tfs_cells_edit_same_names(const struct tfs_cells_edit *e)
+{
+    return e->entry_count == e->before->name_count &&
+           (e->entry_count == 0 ||
+            memcmp(e->entries, e->old, e->entry_count * sizeof(*e->old)) == 0);
 }
 
 bool tfs_cells_edit_same(const struct tfs_cells_edit *e)
 {
-    const struct tfs_cells *before = e->before;
+    unsigned i = 0;
 
-    for (unsigned i = 0; i < before->kind->count; i++)
-        if (!same_plane(&before->planes[i], &e->planes[i], before->count))
-            return false;
-    return e->entry_count == before->name_count &&
-           (e->entry_count == 0 ||
-            memcmp(e->entries, e->old, e->entry_count * sizeof(*e->old)) == 0);
+    while (i < e->before->kind->count && tfs_cells_edit_same_plane(e, i))
+        i++;
+    return i == e->before->kind->count && tfs_cells_edit_same_names(e);
 }
 
 int tfs_cells_edit_finish(struct tfs_cells_edit *e, struct tfs_edit *edit, struct tfs_error *err)

@@ -33,9 +33,13 @@ int tfs_cells_edit_begin(struct tfs_cells_edit *e, struct tfs_cells *cells, stru
 void tfs_cells_edit_close(struct tfs_cells_edit *e);
 /* Settles and encodes, unless nothing changed. */
 int tfs_cells_edit_finish(struct tfs_cells_edit *e, struct tfs_edit *edit, struct tfs_error *err);
-/* Is all as it was? */
+/* Has the plane the values, the table the names that it had; is all as it was? */
+bool tfs_cells_edit_same_plane(const struct tfs_cells_edit *e, unsigned plane);
+bool tfs_cells_edit_same_names(const struct tfs_cells_edit *e);
 bool tfs_cells_edit_same(const struct tfs_cells_edit *e);
 
+/* Did somebody set values of the plane? */
+bool tfs_cells_edit_owns(const struct tfs_cells_edit *e, unsigned plane);
 /* Makes values of the plane that can be set, one of each voxel: what it has, or empty ones where
  * the chunk lacks it. */
 int tfs_cells_edit_plane(struct tfs_cells_edit *e, unsigned plane, struct tfs_error *err);

@@ -247,24 +247,6 @@ void tfs_cosmic_layers_decode(const struct tfs_cosmic_layers *layers,
                        values + y * TFS_COSMIC_LAYER_VALUES);
 }
 
-bool tfs_cosmic_layers_uniform(const struct tfs_cosmic_layers *layers, uint32_t mask,
-                               uint32_t *value)
-{
-    uint32_t values[TFS_COSMIC_LAYER_VALUES];
-    uint32_t first = 0;
-
-    for (unsigned y = 0; y < TFS_COSMIC_LAYERS; y++) {
-        layers->decode(layers->types[y], layers->bytes[y].data, values);
-        if (y == 0)
-            first = values[0] & mask;
-        for (unsigned i = 0; i < TFS_COSMIC_LAYER_VALUES; i++)
-            if ((values[i] & mask) != first)
-                return false;
-    }
-    *value = first;
-    return true;
-}
-
 void tfs_cosmic_pack(struct tfs_buf *out, unsigned width, const uint32_t *values)
 {
     const size_t size = TFS_COSMIC_LAYER_VALUES / 8 * width;

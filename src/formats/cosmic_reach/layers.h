@@ -54,11 +54,6 @@ void tfs_cosmic_layers_repeat(struct tfs_cosmic_layers *layers,
 void tfs_cosmic_layers_decode(const struct tfs_cosmic_layers *layers,
                               uint32_t values[TFS_COSMIC_VALUES]);
 
-/* Are all values of the chunk the same under `mask`? Then *value is that one. Decodes no more than
- * it needs. */
-bool tfs_cosmic_layers_uniform(const struct tfs_cosmic_layers *layers, uint32_t mask,
-                               uint32_t *value);
-
 /* Appends 256 values of `width` bits each (1, 2, 4, 8 or 16), lowest bits first, shorts big
  * endian. */
 void tfs_cosmic_pack(struct tfs_buf *out, unsigned width, const uint32_t *values);

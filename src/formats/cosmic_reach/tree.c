@@ -6,11 +6,64 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/arrays/array.h"
+#include "formats/cosmic_reach/cells.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/lenses.h"
 #include "formats/cosmic_reach/zone.h"
-#include "formats/picture/picture.h"
+#include "formats/views/views.h"
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+static const struct tfs_numbering numbering = {
+    .empty = "base:air",
+    .rules = {"block", TFS_COSMIC_NAME_MAX},
+    .is_empty = tfs_cosmic_is_air,
+    .names = tfs_cells_all_names,
+};
+
+enum { BLOCKS, SKY, LIGHT, ARRAYS };
+
+static const struct tfs_array arrays[ARRAYS] = {
+    [BLOCKS] = {.file = "blocks.npy",
+                .about = "the numbers are those of arrays/palette.txt",
+                .form = tfs_cells_array_form,
+                .read = tfs_cosmic_numbers_read,
+                .write = tfs_cells_array_write,
+                .param = &tfs_plane_numbers[TFS_COSMIC_PLANE_BLOCK],
+                .numbering = &numbering},
+    [SKY] = {TFS_PLANE_ARRAY(TFS_COSMIC_PLANE_SKY, "lights/sky.npy", "sky light, 0 to 15")},
+    [LIGHT] = {TFS_PLANE_ARRAY(TFS_COSMIC_PLANE_LIGHT, "lights/block.npy",
+                               "block light, 0x000 to 0xfff: red, green, blue")},
+};
+
+static const struct tfs_array entries = {
+    TFS_PLANE_ARRAY(TFS_COSMIC_PLANE_BLOCK, "blocks.npy",
+                    "the numbers are those of the chunk's palette"),
+    .named = &arrays[BLOCKS]};
+
+static int arrays_exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return tfs_arrays_exist(doc, at.key.group, TFS_COSMIC_SIDE, sizeof(uint16_t));
+}
+
+static int array_info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                          struct tfs_buf *out, struct tfs_error *err)
+{
+    return tfs_arrays_info(save, doc, at.key.group, arrays, ARRAYS,
+                           arrays_exist(save, doc, at) != 0, out, err);
+}
+
+static const struct tfs_lens entries_lens = TFS_ARRAY_CHUNK_LENS(&entries);
+static const struct tfs_lens chunk_lenses[] = {TFS_ARRAY_CHUNK_LENS(&arrays[SKY]),
+                                               TFS_ARRAY_CHUNK_LENS(&arrays[LIGHT])};
+static const struct tfs_lens array_lenses[] = {TFS_ARRAY_WHOLE_LENS(&arrays[BLOCKS], arrays_exist),
+                                               TFS_ARRAY_WHOLE_LENS(&arrays[SKY], arrays_exist),
+                                               TFS_ARRAY_WHOLE_LENS(&arrays[LIGHT], arrays_exist)};
+static const struct tfs_lens array_names_lens = {.param = &numbering, .get = tfs_numbers_get};
+static const struct tfs_lens array_info_lens = {.get = array_info_get};
+
+/* ---- the files ------------------------------------------------------------------------------- */
 
 enum chunk_file {
     CHUNK_RAW,
@@ -28,18 +81,19 @@ enum chunk_file {
 
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_RAW] = TFS_RAW_FILE(&tfs_cosmic_raw_lens),
-    [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_cosmic_voxels_lens),
+    [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_cells_table_lens),
     [CHUNK_PALETTE] = {.path = "palette.txt",
                        .flags = TFS_FILE_RENAMES,
-                       .lens = &tfs_cosmic_palette_lens},
-    [CHUNK_BLOCKS] = TFS_GRID_FILE("blocks.txt", &tfs_cosmic_blocks_lens),
-    [CHUNK_SKY] = TFS_APART_FILE("lights/sky.txt", TFS_FILE_OPTIONAL, &tfs_cosmic_sky_lens),
-    [CHUNK_LIGHT] = TFS_APART_FILE("lights/block.txt", TFS_FILE_OPTIONAL, &tfs_cosmic_light_lens),
+                       .lens = &tfs_cells_palette_lens},
+    [CHUNK_BLOCKS] = TFS_GRID_FILE("blocks.txt", TFS_GRID_LENS(TFS_COSMIC_PLANE_BLOCK)),
+    [CHUNK_SKY] = TFS_APART_FILE("lights/sky.txt", TFS_FILE_OPTIONAL,
+                                 TFS_OPTIONAL_GRID_LENS(TFS_COSMIC_PLANE_SKY)),
+    [CHUNK_LIGHT] = TFS_APART_FILE("lights/block.txt", TFS_FILE_OPTIONAL,
+                                   TFS_OPTIONAL_GRID_LENS(TFS_COSMIC_PLANE_LIGHT)),
     [CHUNK_ENTITIES] = TFS_APART_FILE("entities.bin", TFS_FILE_OPTIONAL, &tfs_cosmic_entities_lens),
-    [CHUNK_ARRAY] = TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_cosmic_chunk_array_lens),
-    [CHUNK_SKY_ARRAY] = TFS_ARRAY_FILE("arrays/lights/sky.npy", &tfs_cosmic_chunk_sky_array_lens),
-    [CHUNK_LIGHT_ARRAY] =
-        TFS_ARRAY_FILE("arrays/lights/block.npy", &tfs_cosmic_chunk_light_array_lens),
+    [CHUNK_ARRAY] = TFS_ARRAY_FILE("arrays/blocks.npy", &entries_lens),
+    [CHUNK_SKY_ARRAY] = TFS_ARRAY_FILE("arrays/lights/sky.npy", &chunk_lenses[0]),
+    [CHUNK_LIGHT_ARRAY] = TFS_ARRAY_FILE("arrays/lights/block.npy", &chunk_lenses[1]),
 };
 
 enum root_file {
@@ -64,15 +118,15 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_cosmic_info_lens},
     [ROOT_NAMES] = {.path = "palette.txt",
                     .flags = TFS_FILE_RENAMES,
-                    .lens = &tfs_cosmic_names_lens},
+                    .lens = &tfs_cells_names_lens},
     [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE,
     [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE,
     [ROOT_MAP] = TFS_MAP_FILE,
-    [ROOT_ARRAY] = TFS_ARRAY_FILE("arrays/blocks.npy", &tfs_cosmic_array_lens),
-    [ROOT_SKY_ARRAY] = TFS_ARRAY_FILE("arrays/lights/sky.npy", &tfs_cosmic_sky_array_lens),
-    [ROOT_LIGHT_ARRAY] = TFS_ARRAY_FILE("arrays/lights/block.npy", &tfs_cosmic_light_array_lens),
-    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_cosmic_array_palette_lens),
-    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_cosmic_array_info_lens),
+    [ROOT_ARRAY] = TFS_ARRAY_FILE("arrays/blocks.npy", &array_lenses[BLOCKS]),
+    [ROOT_SKY_ARRAY] = TFS_ARRAY_FILE("arrays/lights/sky.npy", &array_lenses[SKY]),
+    [ROOT_LIGHT_ARRAY] = TFS_ARRAY_FILE("arrays/lights/block.npy", &array_lenses[LIGHT]),
+    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &array_names_lens),
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &array_info_lens),
     [ROOT_ZONE] = {.path = TFS_COSMIC_ZONE_INFO,
                    .lens = &tfs_cosmic_zone_lens,
                    .count = tfs_cosmic_zone_count},
@@ -316,13 +370,19 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
     return changes;
 }
 
+static const struct tfs_voxels voxels = {
+    TFS_CELLS_VOXELS(&tfs_cosmic_cells),
+    .fixed = {TFS_COSMIC_SIDE, TFS_COSMIC_SIDE, TFS_COSMIC_SIDE},
+};
+
 #define TREE(files, tiles)                                                                         \
     {                                                                                              \
         .root_files = root_files, .root_count = (files), .chunk_files = chunk_files,               \
-        .chunk_count = CHUNK_FILES, .voxels = &tfs_cosmic_pictures, .tiled = (tiles),              \
-        .chunk_create = chunk_create, .chunk_remove = chunk_remove, .chunk_move = chunk_move,      \
-        .chunk_check = chunk_check, .chunk_names = tfs_cosmic_chunk_names, .fits = fits,           \
-        .chunk_changes = chunk_changes, .root_changes = root_changes                               \
+        .chunk_count = CHUNK_FILES, .cells = &tfs_cosmic_cells, .voxels = &voxels,                 \
+        .tiled = (tiles), .chunk_create = chunk_create, .chunk_remove = chunk_remove,              \
+        .chunk_move = chunk_move, .chunk_check = chunk_check,                                      \
+        .chunk_names = tfs_cells_chunk_names, .fits = fits, .chunk_changes = chunk_changes,        \
+        .root_changes = root_changes                                                               \
     }
 
 const struct tfs_tree tfs_cosmic_reach_tree = TREE(ROOT_REGION_FILES, TFS_TILED_NEVER);

@@ -56,17 +56,19 @@ static uint32_t *number_entries(const struct tfs_array_view *view, const struct 
     return map;
 }
 
-/* Entries as they are, or by a map. */
+/* Entries as they are, or by a map: of 16 bits. */
 static int show_names(const struct tfs_array_view *view, const struct tfs_cells *cells,
                       size_t first, size_t count, uint8_t *values, struct tfs_error *err)
 {
     const struct tfs_cells_plane *plane = &cells->planes[0];
-    const unsigned width = view->volume.width;
+    const uint32_t *entries = (const uint32_t *)plane->values + (plane->filled ? 0 : first);
+    const size_t step = plane->filled ? 0 : 1;
     uint32_t *map = view->array->numbering != NULL ? number_entries(view, cells, err) : NULL;
 
     for (size_t i = 0; i < count && err->code == 0; i++) {
-        const uint32_t entry = (uint32_t)tfs_plane_get(plane, first + i);
-        tfs_array_set(values, width, i, map != NULL ? map[entry] : entry);
+        const uint32_t entry = entries[i * step];
+        const uint16_t number = (uint16_t)(map != NULL ? map[entry] : entry);
+        memcpy(values + i * sizeof(number), &number, sizeof(number));
     }
     free(map);
     return err->code;

@@ -107,7 +107,7 @@ static int rename_chunk(struct tfs_save *save, struct tfs_edit *edit, const stru
     return err->code;
 }
 
-static const struct tfs_renaming_kind kind = {NULL, tfs_cells_all_names, is_renamed, rename_chunk};
+static const struct tfs_renaming_kind kind = {tfs_cells_all_names, is_renamed, rename_chunk};
 
 const struct tfs_lens tfs_cells_names_lens = {
     .param = &kind, .get = tfs_renaming_get, .put = tfs_renaming_put};

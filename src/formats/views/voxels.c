@@ -21,25 +21,32 @@ struct scan {
     struct tfs_name_look *looks; /* of the entries that were met */
 };
 
-static const struct tfs_name_look *look_at(struct scan *s, uint32_t entry)
+static void look(struct scan *s, uint32_t entry)
 {
     const struct tfs_cells_kind *kind = s->cells->kind;
     const struct tfs_span name = s->cells->names[entry];
 
+    s->looks[entry] =
+        tfs_name_look(name, kind->is_unseen != NULL ? kind->is_unseen(name) : kind->is_air(name));
+}
+
+static inline const struct tfs_name_look *look_at(struct scan *s, uint32_t entry)
+{
     if (s->looks[entry].kind == TFS_LOOK_UNKNOWN)
-        s->looks[entry] = tfs_name_look(
-            name, kind->is_unseen != NULL ? kind->is_unseen(name) : kind->is_air(name));
+        look(s, entry);
     return &s->looks[entry];
 }
 
 /* One column, from above down to what is neither air nor water. */
 static void scan_column(struct scan *s, size_t at, struct tfs_column *column)
 {
-    const struct tfs_cells_plane *plane = &s->cells->planes[0];
-    const size_t layer = (size_t)s->cells->size.x * s->cells->size.z;
+    const uint32_t *entries = s->cells->planes[0].values;
+    const size_t layer =
+        s->cells->planes[0].filled ? 0 : (size_t)s->cells->size.x * s->cells->size.z;
 
+    at = layer == 0 ? 0 : at;
     for (uint32_t y = s->cells->size.y; y-- > 0;)
-        if (tfs_column_add(column, y, look_at(s, (uint32_t)tfs_plane_get(plane, y * layer + at))))
+        if (tfs_column_add(column, y, look_at(s, entries[y * layer + at])))
             return;
 }
 
@@ -247,6 +254,16 @@ static int sum_names(const struct tfs_cells *cells, struct tfs_voxel_sum *sum,
     return err->code;
 }
 
+static void add_values(const struct tfs_cells_plane *plane, size_t count, struct tfs_buf *out)
+{
+    const size_t size = tfs_plane_size(&plane->form);
+
+    for (size_t i = 0; plane->filled && i < count; i++)
+        tfs_buf_add(out, plane->values, size);
+    if (!plane->filled)
+        tfs_buf_add(out, plane->values, count * size);
+}
+
 /* Optional planes are files of their own. */
 static void sum_planes(const struct tfs_cells *cells, struct tfs_voxel_sum *sum)
 {
@@ -254,8 +271,7 @@ static void sum_planes(const struct tfs_cells *cells, struct tfs_voxel_sum *sum)
 
     for (unsigned p = 1; p < kind->count; p++)
         if ((kind->planes[p].flags & TFS_PLANE_OPTIONAL) == 0)
-            tfs_buf_add(&sum->same, cells->planes[p].values,
-                        cells->count * cells->planes[p].form.width);
+            add_values(&cells->planes[p], cells->count, &sum->same);
 }
 
 static unsigned summed_planes(const struct tfs_cells_kind *kind)
