@@ -134,7 +134,7 @@ class Terrain:
         try:
             return self._read('arrays/info.txt').decode()
         except (Error, FileNotFoundError) as e:
-            if isinstance(e, Error) and 'the save has no such file' not in str(e):
+            if isinstance(e, Error) and 'no such file' not in str(e):
                 raise
             raise Error(f"there are no arrays {f'in {self._path}' if self._path else 'here'}: name a zone that the world "
                         "has (path='zones/base/earth'), a terrain of the level (path='terrains/NAME')") from None

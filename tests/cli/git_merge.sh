@@ -193,7 +193,7 @@ if git lfs version >out 2>&1; then
     g 1 "the same voxel on both sides" merge main
     says out '^conflict in chunk .*: 1 voxel' "is told"
     shows 3 base:tin "ours stays"
-    says "repo/$save.conflicts.csv" ',base:tin,base:gold$' "the table lies beside the save"
+    says "repo/.git/terrainfs/$save.conflicts.csv" ',base:tin,base:gold$' "the table lies in the repository"
 else
     skip "merges of saves that Git LFS keeps" "there is no git-lfs"
 fi

@@ -34,7 +34,7 @@ says err 'chunks/0_0_0: stays as it is: its metadata cannot be read' "upgrade sa
 same opaque opaque.before "the block is as it was"
 region other --chunks 1
 run 2 "a save of another format is not upgraded" upgrade other
-says err 'saves of cosmic_reach are not upgraded' "upgrade says so"
+says err 'only saves of Godot Voxel Tools are upgraded, and this one is of cosmic_reach' "upgrade says so"
 
 # ---- metadata that the engine cannot read
 # metadata NAME VERSION HEX: a bare block with this section.

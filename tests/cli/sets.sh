@@ -129,5 +129,5 @@ says err 'manifest:3:.*these are no views that this program knows' "it is said w
 run 2 "info takes no sets" info -o views=raw base
 says err 'views: this option is for a mount, export and import' "it is said"
 run 2 "an unknown set" export -o views=csv base dir6
-says err 'views=csv: names of voxels, grids, raw, arrays and all' "it is named"
+says err 'views=csv: there is no such view; there are voxels, grids, raw, arrays and all' "it is named"
 done_testing
