@@ -211,11 +211,11 @@ w.flush()
 check("f80" in open(f"{m}/chunks/{c}/lights/block.txt").read())
 w[at(x, y, z)] = 0x1000
 check(err(w.flush) == "EBADMSG")'
-    logged 'arrays/lights/block.npy: \[[0-9]+,[0-9]+,[0-9]+\] is 4096, light goes up to 4095'
+    logged 'arrays/lights/block.npy: \[[0-9]+,[0-9]+,[0-9]+\] is 4096, block light has the values 000 to fff'
     blocks 'a = np.load(f"{m}/chunks/{c}/arrays/lights/sky.npy"); a[15, 0, 15] = 16
 check(err(np.save, f"{m}/chunks/{c}/arrays/lights/sky.npy", a) == "EBADMSG")
 np.save(f"{m}/arrays/lights/block.npy", np.load(f"{m}/arrays/lights/block.npy"))'
-    logged "chunks/$C/arrays/lights/sky.npy: \\[15,0,15\\] is 16, light goes up to 15"
+    logged "chunks/$C/arrays/lights/sky.npy: \\[15,0,15\\] is 16, sky light has the levels 0 to 15"
     down 3
 }
 

@@ -269,7 +269,7 @@ wrong_values() {
     mkdir -p "$M"
     mount_at "$S" "$M" -o views=voxel
     same 'status of a wrong name' $? 2
-    want grep -q 'views=voxel: names of voxels, grids, raw, arrays and all, joined by +' "$D/mount.err"
+    want grep -q 'views=voxel: there is no such view; there are voxels, grids, raw, arrays and all' "$D/mount.err"
     "$TFS_TOOLS/make_ter" "$D/x.ter"
     mount_at "$D/x.ter" "$M" -o views=raw
     same 'status of raw for a terrain' $? 1
