@@ -245,8 +245,7 @@ static int array_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
     if (err->code == 0 &&
         (put->written != NULL ? take_written(save, edit, at, &npy, put, &now, &values, err)
                               : take(edit, plane, &npy, text, put, &now, &values, err)) == 0 &&
-        (plane == &tfs_beamng_heights ? tfs_beamng_terrain_put(edit, plane, values.data, err)
-                                      : tfs_beamng_layers_put(edit, values.data, err)) == 0)
+        tfs_beamng_terrain_put(edit, plane, values.data, err) == 0)
         tfs_beamng_terrain_check_layout(edit, err);
     tfs_buf_release(&values);
     tfs_buf_release(&now);
@@ -300,14 +299,6 @@ static int tile_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     return tfs_buf_check(out, err);
 }
 
-static int store_tile(struct tfs_edit *edit, struct tfs_at at, const uint8_t *samples,
-                      struct tfs_error *err)
-{
-    if (at.param == &tfs_beamng_heights)
-        return tfs_beamng_tile_put(edit, at.key, at.param, samples, err);
-    return tfs_beamng_layers_put_tile(edit, at.key, samples, err);
-}
-
 static int tile_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
@@ -319,7 +310,8 @@ static int tile_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
     if (tfs_buf_check(&now, err) == 0 &&
         take(edit, at.param, &npy, text, put, &now, &values, err) == 0) {
         add_flipped(&samples, &npy, values.data);
-        if (tfs_buf_check(&samples, err) == 0 && store_tile(edit, at, samples.data, err) == 0)
+        if (tfs_buf_check(&samples, err) == 0 &&
+            tfs_beamng_samples_put(edit, at.key, at.param, samples.data, err) == 0)
             tfs_beamng_terrain_check_layout(edit, err);
     }
     tfs_buf_release(&values);

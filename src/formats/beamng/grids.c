@@ -147,7 +147,7 @@ static int layers_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_a
                              " materials (255 is a hole)",
                              values[i], materials);
     }
-    if (tfs_beamng_layers_put_tile(edit, at.key, samples, err) < 0)
+    if (tfs_beamng_samples_put(edit, at.key, &tfs_beamng_layers, samples, err) < 0)
         return err->code;
     return tfs_beamng_terrain_check_layout(edit, err);
 }

@@ -55,17 +55,18 @@ static int add_strays(const struct survey *s, uint32_t materials, struct tfs_buf
     return err->code;
 }
 
-static void add_corners(const struct survey *s, struct tfs_buf *out)
+static void add_corners(const struct tfs_doc *doc, struct tfs_buf *out)
 {
-    uint64_t odd = tfs_beamng_corners_odd(&s->terrain);
+    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(doc);
+    uint64_t odd = tfs_beamng_corners_odd(doc);
 
-    if (s->terrain.layout.extra != tfs_beamng_corners.bytes)
+    if (layout->extra != tfs_beamng_corners.bytes)
         return;
     if (odd == 0)
         tfs_info_line(out, "corners", "follow the rule");
     else
         tfs_info_line(out, "corners", "%" PRIu64 " of %" PRIu64 " squares %s not follow the rule",
-                      odd, tfs_beamng_samples(&s->terrain.layout), odd == 1 ? "does" : "do");
+                      odd, tfs_beamng_samples(layout), odd == 1 ? "does" : "do");
 }
 
 static const char *sidecar_text(const struct tfs_doc *doc)
@@ -143,7 +144,7 @@ static int add_survey(const struct survey *s, const struct tfs_doc *doc, struct 
     tfs_info_line(out, "holes", "%" PRIu64, s->layers[TFS_BEAMNG_HOLE]);
     if (add_strays(s, materials, out, err) < 0)
         return err->code;
-    add_corners(s, out);
+    add_corners(doc, out);
     tfs_info_line(out, "sidecar", "%s", sidecar_text(doc));
     return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * Layer numbers: storing them, with the corner block of version 8 following (FORMAT.md,
+ * Storing samples, with the corner block of version 8 following the layers (FORMAT.md,
  * section 1.2).
  */
 #ifndef TFS_FORMATS_BEAMNG_LAYERS_H
@@ -10,12 +10,14 @@
 /* May a sample that has the layer `old` get the layer `new`, with so many materials? */
 bool tfs_beamng_layer_allowed(uint8_t old, uint8_t new, uint32_t materials);
 
-/* Stores the layers of one tile, or all of them (north up). */
-int tfs_beamng_layers_put_tile(struct tfs_edit *edit, struct tfs_key key, const uint8_t *samples,
-                               struct tfs_error *err);
-int tfs_beamng_layers_put(struct tfs_edit *edit, const uint8_t *picture, struct tfs_error *err);
+/* Stores a plane's samples of one tile, or all of them (north up). */
+int tfs_beamng_samples_put(struct tfs_edit *edit, struct tfs_key key,
+                           const struct tfs_beamng_plane *plane, const uint8_t *samples,
+                           struct tfs_error *err);
+int tfs_beamng_terrain_put(struct tfs_edit *edit, const struct tfs_beamng_plane *plane,
+                           const uint8_t *picture, struct tfs_error *err);
 
 /* Squares whose four stored corners are not what the rule says; 0 without a corner block. */
-uint64_t tfs_beamng_corners_odd(const struct tfs_beamng_terrain *terrain);
+uint64_t tfs_beamng_corners_odd(const struct tfs_doc *doc);
 
 #endif

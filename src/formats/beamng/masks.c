@@ -100,7 +100,7 @@ int tfs_beamng_masks_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
                  "the whole terrain would become a hole: white is a hole in a hole map");
         goto out;
     }
-    if (tfs_beamng_layers_put(edit, layers.data, err) == 0 &&
+    if (tfs_beamng_terrain_put(edit, &tfs_beamng_layers, layers.data, err) == 0 &&
         tfs_beamng_terrain_check_layout(edit, err) == 0 && twice > 0)
         tfs_fail(warning, -EEXIST, "%zu %s white in several masks: the highest number has %s",
                  twice, twice == 1 ? "pixel became" : "pixels became", twice == 1 ? "it" : "them");

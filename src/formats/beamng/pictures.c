@@ -404,12 +404,10 @@ static int samples_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     (void)save;
     if (result == 0)
         result = keep_unchanged(&t, at, put);
-    if (result == 0 && plane != &tfs_beamng_layers)
+    if (result == 0 && plane == &tfs_beamng_layers)
+        result = check_layers(&t);
+    if (result == 0)
         result = tfs_beamng_terrain_put(edit, plane, t.samples.data, err);
-    else if (result == 0 && check_layers(&t) < 0)
-        result = err->code;
-    else if (result == 0)
-        result = tfs_beamng_layers_put(edit, t.samples.data, err);
     return picture_edit_finish(&t, result);
 }
 
@@ -452,7 +450,7 @@ static int mask_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
     if (result == 0)
         result = paint(&t, picture.layer, before.data);
     if (result == 0)
-        result = tfs_beamng_layers_put(edit, t.layers.data, err);
+        result = tfs_beamng_terrain_put(edit, &tfs_beamng_layers, t.layers.data, err);
     tfs_buf_release(&before);
     return picture_edit_finish(&t, result);
 }

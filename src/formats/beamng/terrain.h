@@ -124,15 +124,11 @@ int tfs_beamng_terrain_picture(const struct tfs_beamng_terrain *terrain,
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* Stores a plane's samples of one tile; nothing changes where they are stored already. Layers: use
- * layers.h, which also has the corners follow. */
+/* Stores a plane's samples of one tile; nothing changes where they are stored already. Who is not
+ * layers.h uses that, which has the corners follow. */
 int tfs_beamng_tile_put(struct tfs_edit *edit, struct tfs_key key,
                         const struct tfs_beamng_plane *plane, const uint8_t *samples,
                         struct tfs_error *err);
-
-/* The same for the whole plane, given north up. */
-int tfs_beamng_terrain_put(struct tfs_edit *edit, const struct tfs_beamng_plane *plane,
-                           const uint8_t *picture, struct tfs_error *err);
 
 /* To be called at the end of every put: EBADMSG when the file would be read as one of another
  * layout. (Looked at only for terrains of one tile, where that can happen by chance.) */
