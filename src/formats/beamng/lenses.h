@@ -33,9 +33,6 @@ extern const struct tfs_lens tfs_beamng_map_lens;
 /* Samples a pixel along a side of a terrain. */
 uint32_t tfs_beamng_map_scale(uint32_t side);
 
-/* grids.c */
-extern const struct tfs_lens tfs_beamng_heights_text_lens, tfs_beamng_layers_text_lens;
-
 /* samples.c: for comparing */
 extern const struct tfs_voxels tfs_beamng_compared;
 

@@ -6,9 +6,11 @@
 
 #include "formats/arrays/array.h"
 #include "formats/beamng/beamng.h"
+#include "formats/beamng/cells.h"
 #include "formats/beamng/editor_set.h"
 #include "formats/beamng/lenses.h"
 #include "formats/beamng/masks.h"
+#include "formats/views/views.h"
 #include "image/png.h"
 
 /* ---- what comes and goes --------------------------------------------------------------------- */
@@ -112,10 +114,10 @@ enum { HEIGHTS_TEXT, LAYERS_TEXT, TILE_HEIGHTS_ARRAY, TILE_LAYERS_ARRAY, CHUNK_C
 
 static const struct tfs_file chunk_files[CHUNK_COUNT] = {
     [HEIGHTS_TEXT] = {.path = "heights.txt",
-                      .lens = &tfs_beamng_heights_text_lens,
+                      .lens = TFS_GRID_LENS(TFS_BEAMNG_PLANE_HEIGHT),
                       .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
     [LAYERS_TEXT] = {.path = "layers.txt",
-                     .lens = &tfs_beamng_layers_text_lens,
+                     .lens = TFS_GRID_LENS(TFS_BEAMNG_PLANE_LAYER),
                      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
     [TILE_HEIGHTS_ARRAY] = TFS_ARRAY_FILE("arrays/heights.npy", &tfs_beamng_tile_heights_lens),
     [TILE_LAYERS_ARRAY] = TFS_ARRAY_FILE("arrays/layers.npy", &tfs_beamng_tile_layers_lens),
@@ -256,6 +258,7 @@ const struct tfs_tree tfs_beamng_tree = {
     .chunk_files = chunk_files,
     .chunk_count = CHUNK_COUNT,
     .fixed_chunks = true,
+    .cells = &tfs_beamng_cells,
     .voxels = &tfs_beamng_compared,
     .chunk_create = chunk_refuse,
     .chunk_remove = chunk_refuse,

@@ -35,6 +35,8 @@ enum tfs_plane_flags {
     TFS_PLANE_DECIDES = 2,  /* a voxel is without a line where all such planes are empty */
     TFS_PLANE_OPTIONAL = 4, /* a chunk may lack it */
     TFS_PLANE_PARTIAL = 8,  /* a voxel that a picture raises gets `full` here */
+    TFS_PLANE_ROWS = 16,    /* its grid is rows also where all values are equal, so that its size
+                             * is known without them */
 };
 
 /* How the values of a plane are stored, shown and bounded. */
@@ -103,6 +105,10 @@ struct tfs_cells_kind {
     /* Is nothing seen of it from above? NULL: as is_air. */
     bool (*is_unseen)(struct tfs_span name);
 
+    /* Can the voxel, whose edit is about to be made, get this value, which is in the range of the
+     * plane? EBADMSG with a sentence: "there are 3 materials". NULL: any. */
+    int (*legal)(const struct tfs_cells_edit *edit, unsigned plane, size_t voxel, uint64_t value,
+                 struct tfs_error *err);
     /* The rules of the game, between the change of some planes and encoding. NULL: there are
      * none. */
     int (*settle)(struct tfs_cells_edit *edit, struct tfs_error *err);

@@ -9,7 +9,7 @@
 #include "formats/diff/words.h"
 
 struct tfs_cells_edit {
-    struct tfs_edit *edit; /* set by tfs_cells_edit_finish */
+    struct tfs_edit *edit; /* of the document; set by who asks what is legal, and to finish */
     struct tfs_cells *before;
     struct tfs_cells_plane planes[TFS_PLANES_MAX]; /* as before, or memory of our own */
     unsigned written; /* bit i: somebody said what plane i is, and the rules leave it alone */

@@ -142,13 +142,17 @@ static int take_value(const struct tfs_array_change *change, struct tfs_cells_ed
                       unsigned plane, size_t i, struct tfs_error *err)
 {
     const uint64_t value = tfs_array_value(change->wanted, change->view->volume.width, i);
-    const struct tfs_plane *p = &e->before->kind->planes[plane];
+    const struct tfs_cells_kind *kind = e->before->kind;
+    const struct tfs_plane *p = &kind->planes[plane];
+    struct tfs_error why = {0};
 
     if (p->form.kind == TFS_PLANE_NAMES)
         return change->view->array->numbering != NULL ? take_name(change, e, i, value, err)
                                                       : take_entry(change, e, i, value, err);
     if (value > p->form.high)
         return tfs_array_refuse(change, i, err, "%s", p->out_of_range);
+    if (kind->legal != NULL && kind->legal(e, plane, i, value, &why) < 0)
+        return tfs_array_refuse(change, i, err, "but %s", why.text);
     tfs_plane_set(&e->planes[plane], i, value);
     return 0;
 }
@@ -161,6 +165,7 @@ int tfs_cells_array_write(const struct tfs_array_change *change, struct tfs_erro
     if (tfs_cells_edit_open(&e, change->view->save, tfs_edit_doc(change->edit), change->key, err) ==
             0 &&
         tfs_cells_edit_plane(&e, plane, err) == 0) {
+        e.edit = change->edit;
         e.written = 1u << plane;
         e.given = change->view->array->named != NULL;
         for (size_t i = 0; i < change->count && err->code == 0; i++)

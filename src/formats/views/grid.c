@@ -80,16 +80,23 @@ static uint32_t narrow_value(const struct tfs_cells_plane *plane)
     return value;
 }
 
-static int print_grid(const struct tfs_cells *cells, const struct tfs_cells_plane *plane,
-                      struct tfs_buf *out, struct tfs_error *err)
+static bool has_rows(const struct tfs_cells *cells, unsigned number)
 {
+    return (cells->kind->planes[number].flags & TFS_PLANE_ROWS) != 0 ||
+           !tfs_plane_uniform(&cells->planes[number], cells->count);
+}
+
+static int print_grid(const struct tfs_cells *cells, unsigned number, struct tfs_buf *out,
+                      struct tfs_error *err)
+{
+    const struct tfs_cells_plane *plane = &cells->planes[number];
     const struct tfs_grid_shape shape =
         tfs_plane_shape(&plane->form, cells->size, cells->name_count);
     const bool named = plane->form.kind == TFS_PLANE_NAMES;
 
     if (named)
         print_palette(cells, TFS_PALETTE_KEYWORD, out);
-    if (!tfs_plane_uniform(plane, cells->count)) {
+    if (has_rows(cells, number)) {
         if (named)
             tfs_buf_u8(out, '\n');
         return print_rows(cells, plane, &shape, out, err);
@@ -108,19 +115,20 @@ int tfs_cells_grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
 
     if (open_plane(save, doc, at, &cells, err) < 0)
         return err->code;
-    print_grid(cells, &cells->planes[plane_of(at)], out, err);
+    print_grid(cells, plane_of(at), out, err);
     tfs_cells_unref(cells);
     return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
-static uint64_t grid_size(const struct tfs_cells *cells, const struct tfs_cells_plane *plane)
+static uint64_t grid_size(const struct tfs_cells *cells, unsigned number)
 {
+    const struct tfs_cells_plane *plane = &cells->planes[number];
     const struct tfs_grid_shape shape =
         tfs_plane_shape(&plane->form, cells->size, cells->name_count);
     const bool named = plane->form.kind == TFS_PLANE_NAMES;
     const uint64_t head = named ? palette_size(cells, TFS_PALETTE_KEYWORD) : 0;
 
-    if (!tfs_plane_uniform(plane, cells->count))
+    if (has_rows(cells, number))
         return head + named + tfs_grid_rows_size(&shape);
     return head + (plane->form.width == sizeof(uint64_t)
                        ? tfs_grid_fill_size64(&shape, tfs_plane_get(plane, 0))
@@ -132,9 +140,11 @@ int64_t tfs_cells_grid_size(struct tfs_save *save, const struct tfs_doc *doc, st
     struct tfs_error ignored = {0};
     struct tfs_cells *cells;
 
-    if (open_plane(save, doc, at, &cells, &ignored) < 0)
+    const bool rows = (save->tree->cells->planes[plane_of(at)].flags & TFS_PLANE_ROWS) != 0;
+    if ((rows ? tfs_cells_need(save, doc, at.key, 0, &cells, &ignored)
+              : open_plane(save, doc, at, &cells, &ignored)) < 0)
         return ignored.code;
-    const uint64_t size = grid_size(cells, &cells->planes[plane_of(at)]);
+    const uint64_t size = grid_size(cells, plane_of(at));
     tfs_cells_unref(cells);
     return (int64_t)size;
 }
@@ -154,17 +164,37 @@ static int take_names(struct tfs_cells_edit *e, struct tfs_span text, struct tfs
     return err->code;
 }
 
-static int take_narrow(struct tfs_cells_edit *e, struct tfs_cells_plane *plane,
+struct target {
+    const struct tfs_cells_edit *edit;
+    unsigned plane;
+};
+
+static int check_value(const void *arg, size_t i, uint32_t value, struct tfs_error *err)
+{
+    const struct target *t = arg;
+    const struct tfs_cells_kind *kind = t->edit->before->kind;
+    struct tfs_error why = {0};
+
+    if (kind->legal(t->edit, t->plane, i, value, &why) == 0)
+        return 0;
+    return tfs_fail(err, why.code, "%s %u is not there, %s", kind->planes[t->plane].name, value,
+                    why.text);
+}
+
+static int take_narrow(struct tfs_cells_edit *e, unsigned number,
                        const struct tfs_grid_rules *rules, struct tfs_lines *lines,
                        struct tfs_error *err)
 {
+    const struct target target = {e, number};
     uint32_t *values = malloc(e->before->count * sizeof(*values));
 
     if (values == NULL)
         return tfs_fail_memory(err);
-    if (tfs_grid_parse(lines, NULL, rules, values, NULL, err) == 0)
+    if (tfs_grid_parse_checked(lines, rules, values,
+                               e->before->kind->legal != NULL ? check_value : NULL, &target,
+                               err) == 0)
         for (size_t i = 0; i < e->before->count; i++)
-            tfs_plane_set(plane, i, values[i]);
+            tfs_plane_set(&e->planes[number], i, values[i]);
     free(values);
     return err->code;
 }
@@ -182,7 +212,7 @@ static int take_values(struct tfs_cells_edit *e, unsigned number, struct tfs_spa
         return err->code;
     if (plane->form.width == sizeof(uint64_t))
         return tfs_grid_parse64(&lines, NULL, &rules, plane->values, NULL, err);
-    return take_narrow(e, plane, &rules, &lines, err);
+    return take_narrow(e, number, &rules, &lines, err);
 }
 
 int tfs_cells_grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
@@ -193,6 +223,7 @@ int tfs_cells_grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
 
     (void)put;
     if (tfs_cells_edit_open(&e, save, tfs_edit_doc(edit), at.key, err) == 0) {
+        e.edit = edit;
         e.written = 1u << plane;
         if ((e.planes[plane].form.kind == TFS_PLANE_NAMES ? take_names(&e, text, err)
                                                           : take_values(&e, plane, text, err)) == 0)

@@ -1,0 +1,156 @@
+/*
+ * Stored samples of a tile <-> cells.
+ *
+ * Must not know what files show.
+ */
+#include "formats/beamng/cells.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/beamng/layers.h"
+
+#define SIDE TFS_BEAMNG_TILE_SIDE
+
+#define FORM(bytes, digits, high)                                                                  \
+    {                                                                                              \
+        TFS_PLANE_UNSIGNED, (bytes), (digits), (high), 0                                           \
+    }
+#define EXTRA(name, bytes)                                                                         \
+    {                                                                                              \
+        (name), FORM(bytes, 3 * (bytes), UINT64_MAX >> (64 - 8 * (bytes))), NULL,                  \
+            TFS_PLANE_OPTIONAL, 0                                                                  \
+    }
+
+static const struct tfs_plane planes[TFS_BEAMNG_PLANES] = {
+    {"height", FORM(2, 5, UINT16_MAX), "heights are 0 to 65535", TFS_PLANE_ROWS, 0},
+    {"layer", FORM(1, 3, UINT8_MAX), "layers are 0 to 255", TFS_PLANE_ROWS, 0},
+    EXTRA("corners", 4),
+    EXTRA("texture", 1),
+    EXTRA("coverage_0", 1),
+    EXTRA("coverage_1", 1),
+    EXTRA("coverage_2", 1),
+    EXTRA("coverage_3", 1),
+};
+
+/* Where a tile of so many bytes a sample has plane `i`; NULL: nowhere. */
+static const struct tfs_beamng_plane *stored_plane(uint32_t sample, unsigned i)
+{
+    const struct tfs_beamng_layout layout = {.extra = (uint8_t)(sample - 3)};
+    const bool corners = layout.extra == tfs_beamng_corners.bytes;
+
+    if (i <= TFS_BEAMNG_PLANE_LAYER)
+        return i == TFS_BEAMNG_PLANE_HEIGHT ? &tfs_beamng_heights : &tfs_beamng_layers;
+    if (i == TFS_BEAMNG_PLANE_CORNERS)
+        return corners ? &tfs_beamng_corners : NULL;
+    i -= TFS_BEAMNG_PLANE_TEXTURE;
+    return !corners && i < tfs_beamng_extra_count(&layout) ? tfs_beamng_extra_plane(&layout, i)
+                                                           : NULL;
+}
+
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+/* Samples a side of a square. */
+static uint32_t root_of(size_t samples)
+{
+    uint32_t side = SIDE;
+
+    while ((size_t)side * side > samples)
+        side--;
+    return side;
+}
+
+/* The terrain is a square: a tile that is further east than north is whole from south to north. */
+static struct tfs_beamng_tile tile_of(const struct tfs_chunk *chunk)
+{
+    const size_t samples = tfs_blob_span(chunk->blob).size / tfs_beamng_heights.bytes;
+    const int32_t x = chunk->key.x, z = chunk->key.z;
+    struct tfs_beamng_tile tile = {.width = SIDE, .height = SIDE};
+
+    if (x >= z)
+        tile.width = x > z ? (uint32_t)(samples / SIDE) : root_of(samples);
+    if (z >= x)
+        tile.height = z > x ? (uint32_t)(samples / SIDE) : tile.width;
+    return tile;
+}
+
+/* Values are stored as they are in memory: little-endian. */
+static int decode_plane(struct tfs_cells *cells, unsigned i, struct tfs_span bytes,
+                        struct tfs_error *err)
+{
+    cells->planes[i].values = malloc(bytes.size);
+    if (cells->planes[i].values == NULL)
+        return tfs_fail_memory(err);
+    memcpy(cells->planes[i].values, bytes.data, bytes.size);
+    cells->weight += bytes.size;
+    return 0;
+}
+
+static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk = &cells->chunk;
+    const uint32_t sample = tfs_beamng_chunk_sample(chunk);
+    const struct tfs_beamng_tile tile = tile_of(chunk);
+
+    cells->size = (struct tfs_voxel_size){tile.width, 1, tile.height};
+    for (unsigned i = 0; i < TFS_BEAMNG_PLANES && err->code == 0; i++) {
+        const struct tfs_beamng_plane *plane = stored_plane(sample, i);
+        if (plane != NULL && (wanted & 1u << i) != 0)
+            decode_plane(cells, i, tfs_beamng_tile_plane(tfs_beamng_planes_of(chunk), &tile, plane),
+                         err);
+    }
+    return err->code;
+}
+
+static void release(struct tfs_cells *cells)
+{
+    for (unsigned i = 0; i < TFS_BEAMNG_PLANES; i++)
+        free(cells->planes[i].values);
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+static int legal(const struct tfs_cells_edit *e, unsigned plane, size_t voxel, uint64_t value,
+                 struct tfs_error *err)
+{
+    const uint32_t materials = tfs_beamng_name_count(tfs_edit_doc(e->edit));
+
+    if (plane != TFS_BEAMNG_PLANE_LAYER ||
+        tfs_beamng_layer_allowed((uint8_t)tfs_plane_get(&e->before->planes[plane], voxel),
+                                 (uint8_t)value, materials))
+        return 0;
+    return tfs_fail(err, -EBADMSG, "there are %" PRIu32 " materials (255 is a hole)", materials);
+}
+
+/* Corners that somebody wrote do not follow the layers. */
+static int encode_plane(struct tfs_cells_edit *e, unsigned i, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk = &e->before->chunk;
+    const struct tfs_beamng_plane *plane = stored_plane(tfs_beamng_chunk_sample(chunk), i);
+    const uint8_t *samples = e->planes[i].values;
+
+    if (samples == e->before->planes[i].values)
+        return 0;
+    return (e->written & 1u << TFS_BEAMNG_PLANE_CORNERS) != 0
+               ? tfs_beamng_tile_put(e->edit, chunk->key, plane, samples, err)
+               : tfs_beamng_samples_put(e->edit, chunk->key, plane, samples, err);
+}
+
+static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
+{
+    for (unsigned i = 0; i < TFS_BEAMNG_PLANES; i++)
+        if (encode_plane(e, i, err) < 0)
+            return err->code;
+    return tfs_beamng_terrain_check_layout(e->edit, err);
+}
+
+const struct tfs_cells_kind tfs_beamng_cells = {
+    .planes = planes,
+    .count = TFS_BEAMNG_PLANES,
+    .decode = decode,
+    .release = release,
+    .legal = legal,
+    .encode = encode,
+};
