@@ -27,12 +27,15 @@ struct text {
     const char *missing; /* what names the numbers, which did not come with them; NULL: it did */
 };
 
-static int print_refusal(struct tfs_error *err, char kind, const uint64_t at[3], uint64_t value,
-                         const char *why)
+static int print_refusal(struct tfs_error *err, const struct tfs_volume *v, char kind,
+                         const uint64_t at[3], uint64_t value, const char *why)
 {
     char number[32];
 
     snprintf(number, sizeof(number), kind == 'u' ? "%" PRIu64 : "%" PRId64, value);
+    if (v->flat)
+        return tfs_fail(err, -EBADMSG, "[%" PRIu64 ",%" PRIu64 "] is %s, %s", at[0], at[2], number,
+                        why);
     return tfs_fail(err, -EBADMSG, "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "] is %s, %s", at[0], at[1],
                     at[2], number, why);
 }
@@ -50,7 +53,7 @@ int tfs_array_refuse(const struct tfs_array_change *change, size_t i, struct tfs
     va_start(arguments, format);
     vsnprintf(why, sizeof(why), format, arguments);
     va_end(arguments);
-    return print_refusal(err, v->kind, at, tfs_array_value(change->wanted, v->width, i), why);
+    return print_refusal(err, v, v->kind, at, tfs_array_value(change->wanted, v->width, i), why);
 }
 
 static int fail_unnamed(struct tfs_error *err, const char *missing)
@@ -76,14 +79,14 @@ static int renumber(const struct text *t, const uint64_t at[3], uint8_t *value,
                                 : "the palette behind the array has %" PRIu32 " lines",
              t->names->palette.count);
     if (there >= t->names->palette.count)
-        return print_refusal(err, 'u', at, there, why);
+        return print_refusal(err, &t->view->volume, 'u', at, there, why);
     if (tfs_renumber(t->names, there, &number, err) == 0)
         tfs_array_set(value, width, 0, number);
     return err->code;
 }
 
 /* What a row says is wanted but for what it began with. */
-static int keep_edits(const struct text *t, const uint64_t at[3], uint8_t *wanted,
+static int keep_edits(const struct text *t, const uint64_t at[3], uint32_t count, uint8_t *wanted,
                       struct tfs_error *err)
 {
     const struct tfs_volume *v = &t->view->volume;
@@ -91,10 +94,9 @@ static int keep_edits(const struct text *t, const uint64_t at[3], uint8_t *wante
     const bool based = t->before.size > 0;
     uint64_t bad;
 
-    if (based &&
-        !tfs_npy_row(&t->npy_before, t->before, &t->expected, at, v->sides[2], t->row, &bad))
+    if (based && !tfs_npy_row(&t->npy_before, t->before, &t->expected, at, count, t->row, &bad))
         return tfs_fail(err, -ESTALE, "the array has another type since this one was opened");
-    for (uint32_t i = 0; i < v->sides[2]; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const uint64_t place[3] = {at[0], at[1], at[2] + i};
         const size_t offset = (size_t)i * v->width;
         if (based && memcmp(wanted + offset, t->row + offset, v->width) == 0)
@@ -106,33 +108,35 @@ static int keep_edits(const struct text *t, const uint64_t at[3], uint8_t *wante
 }
 
 /* One row along x of what is wanted, where *wanted is what is now. */
-static int take_row(const struct text *t, const uint64_t at[3], uint8_t *wanted,
+static int take_row(const struct text *t, const uint64_t at[3], uint32_t count, uint8_t *wanted,
                     struct tfs_error *err)
 {
-    const uint32_t side = t->view->volume.sides[2];
     const unsigned width = t->view->volume.width;
     uint64_t bad = at[2];
 
-    if (tfs_npy_row(&t->npy, t->values, &t->expected, at, side, wanted, &bad))
-        return keep_edits(t, at, wanted, err);
+    if (tfs_npy_row(&t->npy, t->values, &t->expected, at, count, wanted, &bad))
+        return keep_edits(t, at, count, wanted, err);
     const uint64_t place[3] = {at[0], at[1], bad};
     char why[64];
     snprintf(why, sizeof(why), "which %s%u cannot hold", t->expected.kind == 'i' ? "int" : "uint",
              8 * width);
-    return print_refusal(err, t->npy.kind, place,
+    return print_refusal(err, &t->view->volume, t->npy.kind, place,
                          tfs_npy_value(&t->npy, t->values, at[0], at[1], bad), why);
 }
 
 /* What the text says of a chunk, into t->wanted. */
-static int take_chunk(const struct text *t, const uint64_t origin[3], struct tfs_error *err)
+static int take_chunk(const struct text *t, const uint64_t chunk[3], const uint64_t origin[3],
+                      struct tfs_error *err)
 {
     const struct tfs_volume *v = &t->view->volume;
-    uint8_t *wanted = t->wanted;
+    const uint32_t first = tfs_volume_first(v, chunk[0]);
+    const uint32_t count = (uint32_t)(tfs_volume_row(v, chunk[2]) / v->width);
+    uint8_t *wanted = t->wanted + (size_t)first * v->sides[1] * v->sides[2] * v->width;
 
-    for (uint64_t y = 0; y < v->sides[0]; y++)
+    for (uint64_t y = first; y < v->sides[0]; y++)
         for (uint64_t z = 0; z < v->sides[1]; z++, wanted += (size_t)v->sides[2] * v->width) {
             const uint64_t at[3] = {origin[0] + y, origin[1] + z, origin[2]};
-            if (take_row(t, at, wanted, err) < 0)
+            if (take_row(t, at, count, wanted, err) < 0)
                 return err->code;
         }
     return 0;
@@ -172,18 +176,16 @@ static int put_chunk(const struct text *t, struct tfs_edit *edit, const uint64_t
 {
     const struct tfs_array_view *view = t->view;
     const struct tfs_volume *v = &view->volume;
-    const uint64_t origin[3] = {at[0] * v->sides[0], at[1] * v->sides[1], at[2] * v->sides[2]};
+    const uint64_t origin[3] = {at[0] * v->sides[0] - v->cut, at[1] * v->sides[1],
+                                at[2] * v->sides[2]};
     const size_t count = tfs_volume_values(v);
-    struct tfs_key key = v->low;
-
-    key.y += (int32_t)at[0];
-    key.z += (int32_t)at[1];
-    key.x += (int32_t)at[2];
+    const struct tfs_key key = tfs_volume_key(v, at);
     const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(edit), key);
+
     if (tfs_array_read_all(view, chunk, t->now, err) < 0)
         return err->code;
     memcpy(t->wanted, t->now, count * v->width);
-    if (take_chunk(t, origin, err) < 0 || memcmp(t->now, t->wanted, count * v->width) == 0)
+    if (take_chunk(t, at, origin, err) < 0 || memcmp(t->now, t->wanted, count * v->width) == 0)
         return err->code;
     if (t->missing != NULL)
         return fail_unnamed(err, t->missing);
@@ -213,19 +215,31 @@ static int put_chunks(const struct text *t, struct tfs_edit *edit, struct tfs_er
     return 0;
 }
 
+/* A file of two dimensions has its values as one of three, layers of one line. */
+static void as_layers(const struct tfs_volume *v, struct tfs_npy *npy)
+{
+    if (!v->flat)
+        return;
+    npy->shape[0] = npy->shape[1];
+    npy->shape[1] = 1;
+}
+
 static int take_original(struct text *t, struct tfs_span original, struct tfs_error *err)
 {
     struct tfs_error why = {0};
 
     if (tfs_npy_take(original, &t->expected, &t->npy_before, &t->before, &why) < 0)
         return tfs_fail(err, -ESTALE, "the array has another shape since this one was opened");
+    as_layers(&t->view->volume, &t->npy_before);
     return 0;
 }
 
 static int take_text(struct text *t, struct tfs_span text, struct tfs_error *err)
 {
     t->expected = tfs_volume_npy(&t->view->volume);
-    return tfs_npy_take(text, &t->expected, &t->npy, &t->values, err);
+    if (tfs_npy_take(text, &t->expected, &t->npy, &t->values, err) == 0)
+        as_layers(&t->view->volume, &t->npy);
+    return err->code;
 }
 
 static int put_view(struct text *t, struct tfs_edit *edit, struct tfs_span text,

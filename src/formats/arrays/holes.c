@@ -104,7 +104,7 @@ uint64_t tfs_volume_seek(const struct tfs_volume *v, uint64_t offset, bool hole)
     const struct sizes s = sizes_of(v);
     const uint64_t p = offset > TFS_NPY_HEAD ? offset - TFS_NPY_HEAD : 0;
 
-    if (v->empty != 0 || (!hole && offset < TFS_NPY_HEAD))
+    if (v->empty != 0 || v->flat || (!hole && offset < TFS_NPY_HEAD))
         return hole ? TFS_NPY_HEAD + s.all : offset;
     return TFS_NPY_HEAD + (hole ? next_hole(v, &s, p) : next_data(v, &s, p));
 }
@@ -113,7 +113,7 @@ uint64_t tfs_volume_stored(const struct tfs_volume *v)
 {
     const uint64_t chunk = tfs_volume_values(v) * v->width;
 
-    if (v->empty != 0)
+    if (v->empty != 0 || v->flat)
         return tfs_volume_size(v);
     return TFS_NPY_HEAD + tfs_doc_group_count(v->doc, v->low.group) * chunk;
 }

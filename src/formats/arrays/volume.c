@@ -12,8 +12,8 @@ bool tfs_volume_span(struct tfs_volume *v)
 
     if (!tfs_doc_bounds(v->doc, v->low.group, &v->low, &high))
         return false;
-    const int64_t counts[3] = {(int64_t)high.y - v->low.y + 1, (int64_t)high.z - v->low.z + 1,
-                               (int64_t)high.x - v->low.x + 1};
+    const int64_t y = (int64_t)high.y - v->low.y + 1, z = (int64_t)high.z - v->low.z + 1;
+    const int64_t counts[3] = {v->flat ? z : y, v->flat ? y : z, (int64_t)high.x - v->low.x + 1};
     uint64_t bytes = v->width;
     for (unsigned i = 0; i < 3; i++) {
         if (counts[i] > UINT32_MAX / v->sides[i] ||
@@ -31,32 +31,20 @@ void tfs_volume_span_chunk(struct tfs_volume *v, struct tfs_key key)
     v->chunks[0] = v->chunks[1] = v->chunks[2] = 1;
 }
 
-struct tfs_npy tfs_volume_npy(const struct tfs_volume *v)
+struct tfs_key tfs_volume_key(const struct tfs_volume *v, const uint64_t at[3])
 {
-    struct tfs_npy npy = {.kind = v->kind, .width = v->width, .dimensions = 3};
+    struct tfs_key key = v->low;
 
-    for (unsigned i = 0; i < 3; i++)
-        npy.shape[i] = (uint64_t)v->chunks[i] * v->sides[i];
-    return npy;
+    key.x += (int32_t)at[2];
+    key.y += (int32_t)at[v->flat ? 1 : 0];
+    key.z += (int32_t)(v->flat ? v->chunks[0] - 1 - at[0] : at[1]);
+    return key;
 }
 
-uint64_t tfs_volume_size(const struct tfs_volume *v)
+uint32_t tfs_volume_first(const struct tfs_volume *v, uint64_t y)
 {
-    uint64_t size = v->width;
-
-    for (unsigned i = 0; i < 3; i++)
-        size *= (uint64_t)v->chunks[i] * v->sides[i];
-    return TFS_NPY_HEAD + size;
+    return y == 0 ? v->cut : 0;
 }
-
-/* A range of the values, in bytes of the array, and where they go. */
-struct range {
-    const struct tfs_volume *v;
-    uint64_t begin, end;
-    uint64_t row, plane; /* bytes of a row along x, of a plane */
-    uint8_t *out;
-    uint8_t *layers; /* of one chunk */
-};
 
 /* Bytes of a row along x of one chunk, and of one of its layers. */
 static uint64_t row_of(const struct tfs_volume *v)
@@ -69,10 +57,48 @@ static uint64_t layer_of(const struct tfs_volume *v)
     return v->sides[1] * row_of(v);
 }
 
+uint64_t tfs_volume_line(const struct tfs_volume *v)
+{
+    return v->chunks[2] * row_of(v) - (uint64_t)v->cut * v->width;
+}
+
+uint64_t tfs_volume_row(const struct tfs_volume *v, uint64_t x)
+{
+    return row_of(v) - (x + 1 == v->chunks[2] ? (uint64_t)v->cut * v->width : 0);
+}
+
+struct tfs_npy tfs_volume_npy(const struct tfs_volume *v)
+{
+    const uint64_t layers = (uint64_t)v->chunks[0] * v->sides[0] - v->cut;
+    const uint64_t lines = (uint64_t)v->chunks[1] * v->sides[1];
+    const uint64_t count = tfs_volume_line(v) / v->width;
+
+    return (struct tfs_npy){.kind = v->kind,
+                            .width = v->width,
+                            .shape = {v->flat ? lines : layers, v->flat ? layers : lines, count},
+                            .dimensions = v->flat ? 2 : 3};
+}
+
+uint64_t tfs_volume_size(const struct tfs_volume *v)
+{
+    const struct tfs_npy npy = tfs_volume_npy(v);
+
+    return TFS_NPY_HEAD + npy.shape[0] * npy.shape[1] * npy.shape[2] * npy.width;
+}
+
+/* A range of the values, in bytes of the array, and where they go. */
+struct range {
+    const struct tfs_volume *v;
+    uint64_t begin, end;
+    uint64_t row, plane; /* bytes of a row along x, of a plane */
+    uint8_t *out;
+    uint8_t *layers; /* of one chunk */
+};
+
 /* Where the rows of a chunk are: the first of layer `y`, in bytes of the array. */
 static uint64_t place_of(const struct range *r, uint64_t y, uint64_t z, uint64_t x)
 {
-    return y * r->plane + z * r->v->sides[1] * r->row + x * row_of(r->v);
+    return (y - r->v->cut) * r->plane + z * r->v->sides[1] * r->row + x * row_of(r->v);
 }
 
 /* ---- what is in no chunk --------------------------------------------------------------------- */
@@ -155,11 +181,11 @@ static void copy_whole_rows(uint8_t *to, uint64_t step, const uint8_t *rows, uin
     }
 }
 
-/* Copies what the range has of a layer of a chunk, whose first row is at `at` in the array. */
-static void copy_layer(const struct range *r, uint64_t at, const uint8_t *values)
+/* Copies what the range has of a layer of a chunk, whose first row is at `at` in the array. Rows of
+ * the array have `size` bytes of it; where that is not all there is one row. */
+static void copy_layer(const struct range *r, uint64_t at, const uint8_t *values, uint64_t size)
 {
     const uint32_t rows = r->v->sides[1];
-    const uint64_t size = row_of(r->v);
 
     if (at >= r->begin && at + (rows - 1) * r->row + size <= r->end) {
         copy_whole_rows(r->out + (at - r->begin), r->row, values, rows, (size_t)size);
@@ -181,7 +207,7 @@ static int copy_chunk(const struct range *r, const struct tfs_chunk *chunk, cons
         return err->code;
     for (uint32_t y = from; y < to; y++)
         copy_layer(r, place_of(r, at[0] * v->sides[0] + y, at[1], at[2]),
-                   r->layers + (y - from) * layer);
+                   r->layers + (y - from) * layer, tfs_volume_row(v, at[2]));
     return 0;
 }
 
@@ -217,14 +243,11 @@ static int copy_chunks(const struct range *r, uint64_t cy, uint64_t cz, uint32_t
 {
     const struct tfs_volume *v = r->v;
     const struct columns c = columns_of(r, cy, cz, from);
-    const uint64_t first = c.low <= c.high ? c.low : 0;
-    struct tfs_key key = v->low;
-
-    key.y += (int32_t)cy;
-    key.z += (int32_t)cz;
-    key.x += (int32_t)first;
+    const uint64_t first[3] = {cy, cz, c.low <= c.high ? c.low : 0};
+    const struct tfs_key key = tfs_volume_key(v, first);
     size_t at = tfs_doc_lower_bound(v->doc, key);
     const bool full = c.low <= c.high && is_full(v, key, at, c.high - c.low + 1);
+
     for (uint32_t y = from; y < to && !full; y++)
         fill_empty(r, place_of(r, cy * v->sides[0] + y, cz, 0), v->sides[1] * r->row);
     for (; at < v->doc->count; at++) {
@@ -248,7 +271,7 @@ static int copy_planes(const struct range *r, struct tfs_error *err)
 {
     const struct tfs_volume *v = r->v;
     const uint64_t side = v->sides[0], stripe = v->sides[1] * r->row;
-    const uint64_t first = r->begin / r->plane, last = (r->end - 1) / r->plane;
+    const uint64_t first = r->begin / r->plane + v->cut, last = (r->end - 1) / r->plane + v->cut;
     const uint64_t low = r->begin % r->plane / stripe, high = (r->end - 1) % r->plane / stripe;
 
     for (uint64_t cy = first / side; cy <= last / side; cy++) {
@@ -280,7 +303,7 @@ static int add_values(const struct tfs_volume *v, uint64_t begin, uint64_t end, 
     struct range r = {.v = v, .begin = begin, .end = end};
     const size_t size = (size_t)(end - begin);
 
-    r.row = v->chunks[2] * row_of(v);
+    r.row = tfs_volume_line(v);
     r.plane = (uint64_t)v->chunks[1] * v->sides[1] * r.row;
     r.layers = malloc((size_t)(v->sides[0] * layer_of(v)));
     r.out = tfs_buf_reserve(out, size);

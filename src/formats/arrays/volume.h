@@ -23,6 +23,12 @@ struct tfs_volume {
     char kind;          /* as of struct tfs_npy */
     unsigned width;     /* bytes a value */
     uint64_t empty;     /* the value where there is no chunk */
+    /* Of chunks one voxel high: it has two dimensions, [z, x], and the north row first. Rows of
+     * chunks are its layers, from the greatest z on, and those of a chunk begin in the north.
+     * sides[1] is 1. The chunks at the edge may be smaller: `cut` layers lack at the beginning of
+     * the first ones, `cut` values at the end of the last ones along x. */
+    bool flat;
+    uint32_t cut;
     tfs_layers_fn layers;
     void *arg;
 };
@@ -38,6 +44,13 @@ static inline size_t tfs_volume_values(const struct tfs_volume *v)
 bool tfs_volume_span(struct tfs_volume *volume);
 /* Over one chunk. */
 void tfs_volume_span_chunk(struct tfs_volume *volume, struct tfs_key key);
+/* The chunk at a place (in chunks: y, z, x). */
+struct tfs_key tfs_volume_key(const struct tfs_volume *volume, const uint64_t at[3]);
+/* The first layer that the chunks of layer `y` (in chunks) have. */
+uint32_t tfs_volume_first(const struct tfs_volume *volume, uint64_t y);
+/* Bytes of a line of the array, and of the part of it that the chunk at `x` (in chunks) has. */
+uint64_t tfs_volume_line(const struct tfs_volume *volume);
+uint64_t tfs_volume_row(const struct tfs_volume *volume, uint64_t x);
 /* The head of its file, and the file's size. */
 struct tfs_npy tfs_volume_npy(const struct tfs_volume *volume);
 uint64_t tfs_volume_size(const struct tfs_volume *volume);

@@ -14,6 +14,7 @@
 /* Chunks that lie beside each other along x, and what was written of them. */
 struct slab {
     uint64_t y, z, from, to; /* in chunks */
+    uint64_t part;           /* bytes of a line that they have */
     uint8_t *rows;           /* [y][z] of all of them */
     uint8_t *written;        /* [y][z]: is something of the line? */
     bool whole;              /* all of them were written */
@@ -37,8 +38,8 @@ static uint64_t place_of(const struct writing *w, const uint64_t at[3], uint64_t
 {
     const uint32_t *sides = w->now.volume.sides;
 
-    return TFS_NPY_HEAD + (at[0] * sides[0] + y) * w->plane + (at[1] * sides[1] + z) * w->line +
-           at[2] * w->row;
+    return TFS_NPY_HEAD + (at[0] * sides[0] + y - w->now.volume.cut) * w->plane +
+           (at[1] * sides[1] + z) * w->line + at[2] * w->row;
 }
 
 static bool differs(const struct writing *w, uint64_t place, uint64_t size)
@@ -79,40 +80,27 @@ static void take_values(const uint8_t *values, const uint8_t *before, uint64_t s
             memcpy(wanted + i, values + i, width);
 }
 
-int tfs_written_row(const struct tfs_written *f, uint64_t place, size_t size, unsigned width,
-                    uint8_t *before, uint8_t *text, uint8_t *wanted, struct tfs_error *err)
-{
-    memcpy(text, before, size);
-    if (f->read(f->arg, false, place, size, text, err) < 0 ||
-        (f->based && f->read(f->arg, true, place, size, before, err) < 0))
-        return err->code;
-    if (f->based)
-        take_values(text, before, size, width, wanted);
-    else
-        memcpy(wanted, text, size);
-    return 0;
-}
-
-/* One row of what is wanted, where it is what is now. `rows`: as read for the slab. */
-static int take_row(struct writing *w, uint64_t place, const uint8_t *rows, size_t index,
-                    struct tfs_error *err)
+/* One row of what is wanted, `size` bytes, where it is what is now. `rows`: as read for the
+ * slab. */
+static int take_row(struct writing *w, uint64_t place, uint64_t size, const uint8_t *rows,
+                    size_t index, struct tfs_error *err)
 {
     const struct tfs_written *f = w->file;
     uint8_t *wanted = w->wanted + index * w->row, *before = w->before + index * w->row;
 
-    if (!f->holds(f->arg, place, w->row)) {
-        memcpy(w->text, before, w->row);
-        if (f->read(f->arg, false, place, w->row, w->text, err) < 0)
+    if (!f->holds(f->arg, place, size)) {
+        memcpy(w->text, before, size);
+        if (f->read(f->arg, false, place, size, w->text, err) < 0)
             return err->code;
         rows = w->text;
     }
     if (!f->based) {
-        memcpy(wanted, rows, w->row);
+        memcpy(wanted, rows, size);
         return 0;
     }
-    if (f->read(f->arg, true, place, w->row, before, err) < 0)
+    if (f->read(f->arg, true, place, size, before, err) < 0)
         return err->code;
-    take_values(rows, before, w->row, w->now.volume.width, wanted);
+    take_values(rows, before, size, w->now.volume.width, wanted);
     return 0;
 }
 
@@ -121,19 +109,20 @@ static int take_rows(struct writing *w, const uint64_t at[3], bool look, bool *a
                      struct tfs_error *err)
 {
     const uint32_t *sides = w->now.volume.sides;
-    const uint64_t line = (w->slab.to - w->slab.from) * w->row;
+    const uint32_t first = tfs_volume_first(&w->now.volume, at[0]);
+    const uint64_t size = tfs_volume_row(&w->now.volume, at[2]);
     const uint8_t *rows = w->slab.rows + (at[2] - w->slab.from) * w->row;
-    size_t index = 0;
+    size_t index = (size_t)first * sides[1];
 
-    for (uint64_t y = 0; y < sides[0]; y++)
-        for (uint64_t z = 0; z < sides[1]; z++, rows += line, index++) {
+    for (uint64_t y = first; y < sides[0]; y++)
+        for (uint64_t z = 0; z < sides[1]; z++, rows += w->slab.part, index++) {
             const uint64_t place = place_of(w, at, y, z);
-            if (!w->slab.written[index] || !differs(w, place, w->row))
+            if (!w->slab.written[index] || !differs(w, place, size))
                 continue;
             *any = true;
             if (look)
                 return 0;
-            if (take_row(w, place, rows, index, err) < 0)
+            if (take_row(w, place, size, rows, index, err) < 0)
                 return err->code;
         }
     return 0;
@@ -155,10 +144,10 @@ static bool are_as_before(const struct writing *w, const uint64_t at[3])
 {
     const uint32_t *sides = w->now.volume.sides;
     const size_t lines = (size_t)sides[0] * sides[1];
-    const uint64_t line = (w->slab.to - w->slab.from) * w->row;
+    const uint64_t line = w->slab.part;
     const uint8_t *rows = w->slab.rows + (at[2] - w->slab.from) * w->row;
 
-    if (!w->slab.whole || !w->file->begun)
+    if (!w->slab.whole || !w->file->begun || w->now.volume.cut > 0)
         return false;
     switch (w->row) {
     case 16:
@@ -173,10 +162,10 @@ static bool are_as_before(const struct writing *w, const uint64_t at[3])
 static int put_chunk(struct writing *w, const uint64_t at[3], struct tfs_error *err)
 {
     const struct tfs_volume *v = &w->now.volume;
-    const uint64_t origin[3] = {at[0] * v->sides[0], at[1] * v->sides[1], at[2] * v->sides[2]};
+    const uint64_t origin[3] = {at[0] * v->sides[0] - v->cut, at[1] * v->sides[1],
+                                at[2] * v->sides[2]};
     const size_t count = tfs_volume_values(v);
-    const struct tfs_key key = {v->low.group, v->low.x + (int32_t)at[2], v->low.y + (int32_t)at[0],
-                                v->low.z + (int32_t)at[1]};
+    const struct tfs_key key = tfs_volume_key(v, at);
     const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(w->edit), key);
     bool any = w->slab.whole;
 
@@ -211,20 +200,20 @@ static int read_slab(struct writing *w, bool *any, struct tfs_error *err)
     const uint32_t *sides = w->now.volume.sides;
     const uint64_t at[3] = {s->y, s->z, s->from};
     /* Lines of the whole array lie one behind the other. */
-    const uint64_t part = (s->to - s->from) * w->row;
-    const bool whole = part == w->line;
-    const uint64_t lines = whole ? sides[1] : 1, size = lines * part;
+    const bool whole = s->part == w->line;
+    const uint64_t lines = whole ? sides[1] : 1, size = lines * s->part;
     uint8_t *rows = s->rows;
 
     s->whole = true;
-    for (uint64_t y = 0; y < sides[0]; y++)
+    for (uint64_t y = tfs_volume_first(&w->now.volume, s->y); y < sides[0]; y++)
         for (uint64_t z = 0; z < sides[1]; z += lines, rows += size) {
             const uint64_t place = place_of(w, at, y, z);
             const bool written = differs(w, place, size);
             s->whole = s->whole && written && w->file->holds(w->file->arg, place, size);
             *any = *any || written;
             for (uint64_t i = 0; i < lines; i++)
-                s->written[y * sides[1] + z + i] = written && differs(w, place + i * w->line, part);
+                s->written[y * sides[1] + z + i] =
+                    written && differs(w, place + i * w->line, s->part);
             if (written && w->file->read(w->file->arg, false, place, (size_t)size, rows, err) < 0)
                 return err->code;
         }
@@ -252,12 +241,15 @@ static int put_slabs(struct writing *w, uint64_t width, struct tfs_error *err)
 
     for (s->y = 0; s->y < chunks[0]; s->y++) {
         /* Most of a large array was not written. */
-        const uint64_t place = TFS_NPY_HEAD + s->y * sides[0] * w->plane;
-        if (!differs(w, place, sides[0] * w->plane))
+        const uint32_t first = tfs_volume_first(&w->now.volume, s->y);
+        const uint64_t at[3] = {s->y, 0, 0};
+        if (!differs(w, place_of(w, at, first, 0), (sides[0] - first) * w->plane))
             continue;
         for (s->z = 0; s->z < chunks[1]; s->z++)
             for (s->from = 0; s->from < chunks[2]; s->from = s->to) {
                 s->to = chunks[2] - s->from < width ? chunks[2] : s->from + width;
+                s->part =
+                    (s->to - s->from - 1) * w->row + tfs_volume_row(&w->now.volume, s->to - 1);
                 if (put_slab(w, err) < 0)
                     return err->code;
             }
@@ -271,7 +263,7 @@ static int put_values(struct writing *w, struct tfs_error *err)
     const size_t lines = (size_t)v->sides[0] * v->sides[1];
 
     w->row = (uint64_t)v->sides[2] * v->width;
-    w->line = v->chunks[2] * w->row;
+    w->line = tfs_volume_line(v);
     w->plane = (uint64_t)v->chunks[1] * v->sides[1] * w->line;
     const size_t size = lines * w->row;
     uint64_t width = SLAB_MAX / size;
@@ -292,8 +284,9 @@ static int put_values(struct writing *w, struct tfs_error *err)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-int tfs_written_is_like(const struct tfs_written *f, const struct tfs_npy *npy, uint64_t size,
-                        bool *like, struct tfs_error *err)
+/* Has the file this head, and this size? */
+static int is_like(const struct tfs_written *f, const struct tfs_npy *npy, uint64_t size,
+                   bool *like, struct tfs_error *err)
 {
     struct tfs_buf head = {0};
     uint8_t text[TFS_NPY_HEAD];
@@ -308,15 +301,16 @@ int tfs_written_is_like(const struct tfs_written *f, const struct tfs_npy *npy, 
     return err->code;
 }
 
-int tfs_written_text(const struct tfs_written *f, struct tfs_save *save, struct tfs_at at,
-                     tfs_range_fn range, struct tfs_buf *text, struct tfs_error *err)
+/* Appends all that the file says. EFBIG: it is too large for memory. */
+static int read_text(const struct tfs_written *f, struct tfs_save *save, struct tfs_at at,
+                     struct tfs_buf *text, struct tfs_error *err)
 {
     if (f->size > WHOLE_MAX)
         return tfs_fail(err, -EFBIG,
                         "an array of more than %" PRIu64
                         " MiB is taken with the type, order and shape that it has here",
                         WHOLE_MAX >> 20);
-    if (f->base != NULL && range(save, f->base, at, 0, f->size, text, err) < 0)
+    if (f->base != NULL && tfs_array_whole_range(save, f->base, at, 0, f->size, text, err) < 0)
         return err->code;
     tfs_buf_resize(text, (size_t)f->size);
     if (tfs_buf_check(text, err) == 0)
@@ -332,7 +326,7 @@ static int put_text(struct writing *w, struct tfs_at at, const struct tfs_put *p
     struct tfs_save *save = w->now.save;
     struct tfs_buf text = {0};
 
-    if (tfs_written_text(w->file, save, at, tfs_array_whole_range, &text, err) == 0)
+    if (read_text(w->file, save, at, &text, err) == 0)
         tfs_array_whole_put(save, w->edit, at, tfs_buf_span(&text), &whole, err);
     tfs_buf_release(&text);
     return err->code;
@@ -341,7 +335,7 @@ static int put_text(struct writing *w, struct tfs_at at, const struct tfs_put *p
 static bool lie_alike(const struct tfs_volume *a, const struct tfs_volume *b)
 {
     return tfs_key_compare(a->low, b->low) == 0 && a->kind == b->kind && a->width == b->width &&
-           memcmp(a->chunks, b->chunks, sizeof(a->chunks)) == 0 &&
+           a->cut == b->cut && memcmp(a->chunks, b->chunks, sizeof(a->chunks)) == 0 &&
            memcmp(a->sides, b->sides, sizeof(a->sides)) == 0;
 }
 
@@ -360,7 +354,7 @@ int tfs_array_put_written(struct tfs_save *save, struct tfs_edit *edit, struct t
             return tfs_fail(err, -ESTALE, "the array has another shape since this one was opened");
     }
     const struct tfs_npy npy = tfs_volume_npy(&w.now.volume);
-    if (tfs_written_is_like(w.file, &npy, tfs_volume_size(&w.now.volume), &same, err) < 0)
+    if (is_like(w.file, &npy, tfs_volume_size(&w.now.volume), &same, err) < 0)
         return err->code;
     return same ? put_values(&w, err) : put_text(&w, at, put, err);
 }

@@ -86,6 +86,19 @@ static void show_values(const struct tfs_array_view *view, const struct tfs_cell
             tfs_array_set(values, width, i, tfs_plane_get(plane, first + i));
 }
 
+/* Layers of a flat array are rows of the chunk, from the north. */
+static void show_rows(const struct tfs_array_view *view, const struct tfs_cells *cells,
+                      const struct tfs_cells_plane *plane, uint32_t from, uint32_t to,
+                      uint8_t *values)
+{
+    const struct tfs_volume *v = &view->volume;
+
+    for (uint32_t row = from; row < to; row++, values += (size_t)v->sides[2] * v->width)
+        if (v->sides[0] - 1 - row < cells->size.z)
+            show_values(view, plane, (size_t)(v->sides[0] - 1 - row) * cells->size.x, cells->size.x,
+                        values);
+}
+
 /* A chunk that does not decode, or lacks the plane, is empty. */
 int tfs_cells_array_read(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
                          uint32_t from, uint32_t to, uint8_t *values, struct tfs_error *err)
@@ -100,6 +113,8 @@ int tfs_cells_array_read(const struct tfs_array_view *view, const struct tfs_chu
     const struct tfs_cells_plane *p = &cells->planes[plane];
     if (cells->damage == NULL && p->values != NULL && p->form.kind == TFS_PLANE_NAMES)
         show_names(view, cells, first, count, values, err);
+    else if (cells->damage == NULL && p->values != NULL && view->volume.flat)
+        show_rows(view, cells, p, from, to, values);
     else if (cells->damage == NULL && p->values != NULL)
         show_values(view, p, first, count, values);
     tfs_cells_unref(cells);
@@ -138,6 +153,15 @@ static int take_entry(const struct tfs_array_change *change, struct tfs_cells_ed
     return 0;
 }
 
+/* The voxel that is value number `i`. */
+static size_t voxel_of(const struct tfs_array_change *change, const struct tfs_cells *cells,
+                       size_t i)
+{
+    const struct tfs_volume *v = &change->view->volume;
+
+    return v->flat ? (v->sides[0] - 1 - i / v->sides[2]) * cells->size.x + i % v->sides[2] : i;
+}
+
 static int take_value(const struct tfs_array_change *change, struct tfs_cells_edit *e,
                       unsigned plane, size_t i, struct tfs_error *err)
 {
@@ -151,9 +175,10 @@ static int take_value(const struct tfs_array_change *change, struct tfs_cells_ed
                                                       : take_entry(change, e, i, value, err);
     if (value > p->form.high)
         return tfs_array_refuse(change, i, err, "%s", p->out_of_range);
-    if (kind->legal != NULL && kind->legal(e, plane, i, value, &why) < 0)
+    const size_t voxel = voxel_of(change, e->before, i);
+    if (kind->legal != NULL && kind->legal(e, plane, voxel, value, &why) < 0)
         return tfs_array_refuse(change, i, err, "but %s", why.text);
-    tfs_plane_set(&e->planes[plane], i, value);
+    tfs_plane_set(&e->planes[plane], voxel, value);
     return 0;
 }
 
