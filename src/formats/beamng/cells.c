@@ -76,38 +76,45 @@ static struct tfs_beamng_tile tile_of(const struct tfs_chunk *chunk)
     return tile;
 }
 
-/* Values are stored as they are in memory: little-endian. */
-static int decode_plane(struct tfs_cells *cells, unsigned i, struct tfs_span bytes,
-                        struct tfs_error *err)
+/* The bytes of plane `i`; none: the tile lacks it. */
+static struct tfs_span stored_values(const struct tfs_chunk *chunk, unsigned i)
 {
-    cells->planes[i].values = malloc(bytes.size);
-    if (cells->planes[i].values == NULL)
-        return tfs_fail_memory(err);
-    memcpy(cells->planes[i].values, bytes.data, bytes.size);
-    cells->weight += bytes.size;
-    return 0;
-}
-
-static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
-{
-    const struct tfs_chunk *chunk = &cells->chunk;
-    const uint32_t sample = tfs_beamng_chunk_sample(chunk);
+    const struct tfs_beamng_plane *plane = stored_plane(tfs_beamng_chunk_sample(chunk), i);
     const struct tfs_beamng_tile tile = tile_of(chunk);
 
+    if (plane == NULL)
+        return (struct tfs_span){NULL, 0};
+    return tfs_beamng_tile_plane(tfs_beamng_planes_of(chunk), &tile, plane);
+}
+
+/* Values are stored as they are in memory, little-endian: most planes are the stored bytes. */
+static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
+{
+    const struct tfs_beamng_tile tile = tile_of(&cells->chunk);
+
     cells->size = (struct tfs_voxel_size){tile.width, 1, tile.height};
-    for (unsigned i = 0; i < TFS_BEAMNG_PLANES && err->code == 0; i++) {
-        const struct tfs_beamng_plane *plane = stored_plane(sample, i);
-        if (plane != NULL && (wanted & 1u << i) != 0)
-            decode_plane(cells, i, tfs_beamng_tile_plane(tfs_beamng_planes_of(chunk), &tile, plane),
-                         err);
+    for (unsigned i = 0; i < TFS_BEAMNG_PLANES; i++) {
+        struct tfs_cells_plane *plane = &cells->planes[i];
+        const struct tfs_span bytes = stored_values(&cells->chunk, i);
+        if (bytes.size == 0 || (wanted & 1u << i) == 0)
+            continue;
+        plane->values = (void *)(uintptr_t)bytes.data;
+        if ((uintptr_t)bytes.data % plane->form.width == 0)
+            continue;
+        plane->values = malloc(bytes.size);
+        if (plane->values == NULL)
+            return tfs_fail_memory(err);
+        memcpy(plane->values, bytes.data, bytes.size);
+        cells->weight += bytes.size;
     }
-    return err->code;
+    return 0;
 }
 
 static void release(struct tfs_cells *cells)
 {
     for (unsigned i = 0; i < TFS_BEAMNG_PLANES; i++)
-        free(cells->planes[i].values);
+        if (cells->planes[i].values != stored_values(&cells->chunk, i).data)
+            free(cells->planes[i].values);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */

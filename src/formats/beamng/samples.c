@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/arrays/array.h"
+#include "formats/beamng/cells.h"
 #include "formats/beamng/lenses.h"
 #include "formats/beamng/materials.h"
 #include "formats/diff/sum.h"
@@ -24,11 +26,9 @@ enum kind { KIND_NAME, KIND_HOLE, KIND_NUMBER };
 
 /* A tile. */
 struct samples {
-    struct tfs_key key;
+    struct tfs_cells_edit e;
     struct tfs_beamng_layout layout;
-    struct tfs_beamng_tile tile;
-    struct tfs_blob *heights, *others, *table;
-    struct tfs_buf own;                /* both values, changed; empty: nothing did */
+    struct tfs_blob *table;
     struct tfs_beamng_materials names; /* in the table */
 };
 
@@ -38,43 +38,36 @@ static void samples_close(void *chunk)
 {
     struct samples *s = chunk;
 
-    tfs_blob_unref(s->heights);
-    tfs_blob_unref(s->others);
+    tfs_cells_edit_close(&s->e);
     tfs_blob_unref(s->table);
-    tfs_buf_release(&s->own);
 }
 
 static int samples_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                         void *chunk, struct tfs_error *err)
 {
-    const struct tfs_chunk *found = tfs_doc_find(doc, key);
+    struct samples *s = chunk;
+
+    s->layout = *tfs_beamng_layout_of(doc);
+    s->table = tfs_blob_ref(tfs_beamng_table(doc));
+    tfs_beamng_materials_find(tfs_blob_span(s->table), s->layout.nul, &s->names);
+    return tfs_cells_edit_open(&s->e, save, doc, key, err);
+}
+
+static int samples_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
+                         struct tfs_error *err)
+{
     struct samples *s = chunk;
 
     (void)save;
-    if (found == NULL)
-        return tfs_fail(err, -ENOENT, "there is no tile %d_0_%d", key.x, key.z);
-    s->key = key;
-    s->layout = *tfs_beamng_layout_of(doc);
-    s->tile = tfs_beamng_tile_of(&s->layout, key);
-    s->heights = tfs_blob_ref(found->blob);
-    s->others = tfs_blob_ref(found->extra);
-    s->table = tfs_blob_ref(tfs_beamng_table(doc));
-    tfs_beamng_materials_find(tfs_blob_span(s->table), s->layout.nul, &s->names);
-    return 0;
+    return tfs_cells_edit_finish(&s->e, edit, err);
 }
 
-static struct tfs_beamng_planes planes_of(const struct samples *s)
+/* The bytes of a plane. */
+static struct tfs_span values_of(const struct samples *s, unsigned plane)
 {
-    return (struct tfs_beamng_planes){tfs_blob_span(s->heights), tfs_blob_span(s->others)};
-}
+    const struct tfs_cells_plane *p = &s->e.planes[plane];
 
-/* The same of what changed. */
-static struct tfs_beamng_planes own_planes(const struct samples *s)
-{
-    const size_t heights = s->heights->size;
-
-    return (struct tfs_beamng_planes){{s->own.data, heights},
-                                      {s->own.data + heights, s->own.size - heights}};
+    return (struct tfs_span){p->values, p->values == NULL ? 0 : s->e.before->count * p->form.width};
 }
 
 static void take_material(const struct samples *s, uint8_t layer, struct tfs_buf *voxel)
@@ -97,24 +90,6 @@ static bool has_corners(const struct tfs_beamng_layout *layout)
     return layout->extra == tfs_beamng_corners.bytes;
 }
 
-/* For each corner which of the materials before has the same layer, or its own number and what it
- * is. */
-static void take_corners(const struct samples *s, uint8_t layer, const uint8_t *corners,
-                         struct tfs_buf *voxel)
-{
-    uint8_t layers[MATERIALS] = {layer};
-
-    memcpy(layers + 1, corners, CORNERS);
-    for (uint8_t i = 1; i < MATERIALS; i++) {
-        uint8_t first = 0;
-        while (layers[first] != layers[i])
-            first++;
-        tfs_buf_u8(voxel, first);
-        if (first == i)
-            take_material(s, layers[i], voxel);
-    }
-}
-
 static bool same_material(const struct samples *a, const struct samples *b, uint8_t layer)
 {
     struct tfs_span names[2] = {{NULL, 0}, {NULL, 0}};
@@ -127,36 +102,38 @@ static bool same_material(const struct samples *a, const struct samples *b, uint
            (names[0].size == 0 || a->names.same[layer] == b->names.same[layer]);
 }
 
+static void mark_layers(const struct samples *s, unsigned plane, bool *met)
+{
+    const struct tfs_span layers = values_of(s, plane);
+
+    for (size_t i = 0; i < layers.size; i++)
+        met[layers.data[i]] = true;
+}
+
 static bool samples_same(const void *a, const void *b)
 {
     const struct samples *before = a, *after = b;
-    struct tfs_span layers = tfs_blob_span(before->others);
     bool met[TFS_BEAMNG_HOLE + 1] = {0};
 
     if (before->layout.version != after->layout.version ||
-        before->layout.extra != after->layout.extra ||
-        !tfs_blob_equal(before->heights, after->heights) ||
-        !tfs_blob_equal(before->others, after->others))
+        !tfs_chunk_same(&before->e.before->chunk, &after->e.before->chunk))
         return false;
-    if (!has_corners(&before->layout))
-        layers = tfs_beamng_tile_plane(planes_of(before), &before->tile, &tfs_beamng_layers);
-    for (size_t i = 0; i < layers.size; i++)
-        met[layers.data[i]] = true;
+    mark_layers(before, TFS_BEAMNG_PLANE_LAYER, met);
+    mark_layers(before, TFS_BEAMNG_PLANE_CORNERS, met);
     for (unsigned layer = 0; layer < TFS_BEAMNG_HOLE; layer++)
         if (met[layer] && !same_material(before, after, (uint8_t)layer))
             return false;
     return true;
 }
 
-/* The further values that are no materials. */
-static void take_values(const struct samples *s, size_t i, struct tfs_buf *voxel)
+static size_t index_of(const struct samples *s, struct tfs_stretch at)
 {
-    for (unsigned p = 0; p < tfs_beamng_extra_count(&s->layout); p++) {
-        const struct tfs_beamng_plane *plane = tfs_beamng_extra_plane(&s->layout, p);
-        tfs_buf_add(voxel,
-                    tfs_beamng_tile_plane(planes_of(s), &s->tile, plane).data + i * plane->bytes,
-                    plane->bytes);
-    }
+    return (size_t)at.z * s->e.before->size.x + at.x;
+}
+
+static bool is_outside(const struct samples *s, struct tfs_stretch at)
+{
+    return at.x >= s->e.before->size.x || at.z >= s->e.before->size.z;
 }
 
 /* The height, then the layout, its further values, the material, and those at the corners. */
@@ -164,23 +141,20 @@ static int samples_take(const void *chunk, struct tfs_stretch at, struct tfs_buf
                         struct tfs_error *err)
 {
     const struct samples *s = chunk;
-    const struct tfs_beamng_planes planes = planes_of(s);
-    const size_t i = (size_t)at.z * s->tile.width + at.x;
+    const struct tfs_cells_plane *planes = s->e.planes;
+    const size_t i = index_of(s, at);
 
-    if (at.x >= s->tile.width || at.z >= s->tile.height)
+    if (is_outside(s, at))
         return 0;
-    const uint8_t layer = tfs_beamng_tile_plane(planes, &s->tile, &tfs_beamng_layers).data[i];
-    tfs_buf_add(voxel, tfs_beamng_tile_plane(planes, &s->tile, &tfs_beamng_heights).data + 2 * i,
-                2);
+    tfs_buf_u16le(voxel, (uint16_t)tfs_plane_get(&planes[TFS_BEAMNG_PLANE_HEIGHT], i));
     tfs_buf_u8(voxel, s->layout.version);
     tfs_buf_u8(voxel, s->layout.extra);
-    if (!has_corners(&s->layout))
-        take_values(s, i, voxel);
-    take_material(s, layer, voxel);
-    if (has_corners(&s->layout))
-        take_corners(
-            s, layer,
-            tfs_beamng_tile_plane(planes, &s->tile, &tfs_beamng_corners).data + CORNERS * i, voxel);
+    for (unsigned p = TFS_BEAMNG_PLANE_TEXTURE; p < TFS_BEAMNG_PLANES; p++)
+        if (planes[p].values != NULL)
+            tfs_buf_u8(voxel, (uint8_t)tfs_plane_get(&planes[p], i));
+    take_material(s, (uint8_t)tfs_plane_get(&planes[TFS_BEAMNG_PLANE_LAYER], i), voxel);
+    for (unsigned c = 0; c < CORNERS && has_corners(&s->layout); c++)
+        take_material(s, values_of(s, TFS_BEAMNG_PLANE_CORNERS).data[CORNERS * i + c], voxel);
     return tfs_buf_check(voxel, err);
 }
 
@@ -221,10 +195,8 @@ static struct sample sample_of(struct tfs_span voxel)
     if (!has_corners(&s.layout))
         s.values = tfs_cursor_init(tfs_take(&c, s.layout.extra));
     s.materials[0] = material_of(&c);
-    for (unsigned i = 1; has_corners(&s.layout) && i < MATERIALS; i++) {
-        const unsigned first = tfs_take_u8(&c);
-        s.materials[i] = first < i ? s.materials[first] : material_of(&c);
-    }
+    for (unsigned i = 1; has_corners(&s.layout) && i < MATERIALS; i++)
+        s.materials[i] = material_of(&c);
     return s;
 }
 
@@ -339,28 +311,18 @@ static int find_layer(const struct samples *s, const struct material *m, uint8_t
     return tfs_fail(err, -EBADMSG, "there is no such material in the palette");
 }
 
-static void set_values(struct samples *s, size_t i, const struct tfs_beamng_plane *plane,
-                       struct tfs_cursor *values)
+/* What a plane has of a sample, whose materials are these layers of the tile. */
+static uint64_t value_of(struct sample *sample, unsigned plane, const uint8_t layers[MATERIALS])
 {
-    const struct tfs_span own = tfs_beamng_tile_plane(own_planes(s), &s->tile, plane);
-    const size_t at = (size_t)(own.data - s->own.data);
-    const struct tfs_span bytes = tfs_take(values, plane->bytes);
-
-    memcpy(s->own.data + at + i * plane->bytes, bytes.data, bytes.size);
-}
-
-/* Its bytes are those of this tile's layers. */
-static int set_corners(struct samples *s, size_t i, const struct material *corners,
-                       struct tfs_error *err)
-{
-    uint8_t layers[CORNERS];
-    struct tfs_cursor values = tfs_cursor_init((struct tfs_span){layers, CORNERS});
-
-    for (unsigned c = 0; c < CORNERS; c++)
-        if (find_layer(s, &corners[c], &layers[c], err) < 0)
-            return err->code;
-    set_values(s, i, &tfs_beamng_corners, &values);
-    return 0;
+    switch (plane) {
+    case TFS_BEAMNG_PLANE_HEIGHT:
+        return sample->height;
+    case TFS_BEAMNG_PLANE_LAYER:
+        return layers[0];
+    case TFS_BEAMNG_PLANE_CORNERS:
+        return tfs_array_value(layers + 1, CORNERS, 0);
+    }
+    return tfs_take_u8(&sample->values);
 }
 
 static int samples_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
@@ -368,27 +330,21 @@ static int samples_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxe
 {
     struct samples *s = chunk;
     struct sample sample = sample_of(voxel);
-    struct tfs_cursor heights = tfs_cursor_init(voxel);
-    const size_t i = (size_t)at.z * s->tile.width + at.x;
-    uint8_t layer;
+    uint8_t layers[MATERIALS];
 
-    if (at.x >= s->tile.width || at.z >= s->tile.height || sample.layout.extra != s->layout.extra)
+    if (is_outside(s, at) || sample.layout.extra != s->layout.extra)
         return tfs_fail(err, -EBADMSG, "the sides have samples of other layouts");
-    if (find_layer(s, &sample.materials[0], &layer, err) < 0)
-        return err->code;
-    struct tfs_cursor layers = tfs_cursor_init((struct tfs_span){&layer, 1});
-    if (s->own.size == 0) {
-        tfs_buf_add_span(&s->own, tfs_blob_span(s->heights));
-        tfs_buf_add_span(&s->own, tfs_blob_span(s->others));
+    for (unsigned i = 0; i < (has_corners(&s->layout) ? MATERIALS : 1); i++)
+        if (find_layer(s, &sample.materials[i], &layers[i], err) < 0)
+            return err->code;
+    s->e.written = TFS_CELLS_ALL;
+    for (unsigned p = 0; p < TFS_BEAMNG_PLANES; p++) {
+        if (s->e.before->planes[p].values == NULL)
+            continue;
+        if (tfs_cells_edit_plane(&s->e, p, err) < 0)
+            return err->code;
+        tfs_plane_set(&s->e.planes[p], index_of(s, at), value_of(&sample, p, layers));
     }
-    if (tfs_buf_check(&s->own, err) < 0)
-        return err->code;
-    set_values(s, i, &tfs_beamng_heights, &heights);
-    set_values(s, i, &tfs_beamng_layers, &layers);
-    if (has_corners(&s->layout))
-        return set_corners(s, i, sample.materials + 1, err);
-    for (unsigned p = 0; p < tfs_beamng_extra_count(&s->layout); p++)
-        set_values(s, i, tfs_beamng_extra_plane(&s->layout, p), &sample.values);
     return 0;
 }
 
@@ -398,26 +354,6 @@ static int samples_clear(void *chunk, struct tfs_stretch at, struct tfs_error *e
     (void)chunk;
     (void)at;
     return tfs_fail(err, -EBADMSG, "a sample cannot be removed");
-}
-
-static int samples_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
-                         struct tfs_error *err)
-{
-    struct samples *s = chunk;
-    const struct tfs_chunk *stored = tfs_doc_find(tfs_edit_doc(edit), s->key);
-    struct tfs_chunk next = *stored;
-
-    (void)save;
-    if (s->own.size == 0)
-        return 0;
-    next.blob = next.extra = NULL;
-    if (tfs_blob_copy(own_planes(s).heights, &next.blob, err) == 0 &&
-        tfs_blob_copy(own_planes(s).others, &next.extra, err) == 0 &&
-        tfs_edit_put(edit, &next, err) == 0)
-        tfs_beamng_terrain_check_layout(edit, err);
-    tfs_blob_unref(next.blob);
-    tfs_blob_unref(next.extra);
-    return err->code;
 }
 
 /* ---- in short -------------------------------------------------------------------------------- */
@@ -445,17 +381,14 @@ static void number_layers(struct numbering *n, struct tfs_span layers, struct tf
 /* Layers and corners as such numbers, then what those are called. */
 static int sum_layers(const struct samples *s, struct tfs_voxel_sum *sum, struct tfs_error *err)
 {
-    const struct tfs_span layers =
-        tfs_beamng_tile_plane(planes_of(s), &s->tile, &tfs_beamng_layers);
+    const struct tfs_span layers = values_of(s, TFS_BEAMNG_PLANE_LAYER);
     struct numbering n = {.met = 0};
     struct tfs_buf voxel = {0};
 
     for (size_t i = 0; i < layers.size; i++)
         n.counts[layers.data[i]]++;
     number_layers(&n, layers, &sum->same);
-    if (has_corners(&s->layout))
-        number_layers(&n, tfs_beamng_tile_plane(planes_of(s), &s->tile, &tfs_beamng_corners),
-                      &sum->same);
+    number_layers(&n, values_of(s, TFS_BEAMNG_PLANE_CORNERS), &sum->same);
     for (unsigned i = 0; i < n.met && err->code == 0; i++) {
         tfs_buf_clear(&voxel);
         tfs_buf_add(&voxel, "\0\0\0\0", 4); /* height 0, no further planes */
@@ -477,13 +410,12 @@ static int sum(struct tfs_save *save, const struct tfs_doc *doc, const struct tf
     if (tfs_voxels_open(&tfs_beamng_compared, save, doc, chunk->key, &opened, err) < 0)
         return err->code;
     const struct samples *s = opened;
-    const struct tfs_beamng_planes planes = planes_of(s);
-    tfs_buf_add_span(&sum->same, tfs_beamng_tile_plane(planes, &s->tile, &tfs_beamng_heights));
-    for (unsigned p = 0; p < tfs_beamng_extra_count(&s->layout); p++) {
-        const struct tfs_beamng_plane *plane = tfs_beamng_extra_plane(&s->layout, p);
-        tfs_buf_add_text(&sum->same, plane->name);
-        if (!has_corners(&s->layout))
-            tfs_buf_add_span(&sum->same, tfs_beamng_tile_plane(planes, &s->tile, plane));
+    tfs_buf_add_span(&sum->same, values_of(s, TFS_BEAMNG_PLANE_HEIGHT));
+    for (unsigned p = TFS_BEAMNG_PLANE_CORNERS; p < TFS_BEAMNG_PLANES; p++) {
+        if (s->e.planes[p].values != NULL)
+            tfs_buf_add_text(&sum->same, tfs_beamng_cells.planes[p].name);
+        if (p != TFS_BEAMNG_PLANE_CORNERS)
+            tfs_buf_add_span(&sum->same, values_of(s, p));
     }
     sum_layers(s, sum, err);
     tfs_voxels_close(&tfs_beamng_compared, opened);
