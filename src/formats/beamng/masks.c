@@ -84,13 +84,11 @@ int tfs_beamng_masks_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
     const struct tfs_doc *doc = tfs_edit_doc(edit);
     const uint32_t side = tfs_beamng_layout_of(doc)->side;
     const struct tfs_buf pixels = {.data = (uint8_t *)gathered.data, .size = gathered.size};
-    struct tfs_beamng_terrain terrain = {0};
     struct tfs_buf layers = {0};
     size_t twice = 0;
 
     (void)save;
-    if (tfs_beamng_terrain_init(doc, &terrain, err) < 0 ||
-        tfs_beamng_terrain_picture(&terrain, &tfs_beamng_layers, &layers, err) < 0)
+    if (tfs_beamng_terrain_picture(doc, &tfs_beamng_layers, &layers, err) < 0)
         goto out;
     const bool holes = is_all_holes(layers.data, layers.size);
     if (apply(&pixels, side, layers.data, &twice, err) < 0)
@@ -105,7 +103,6 @@ int tfs_beamng_masks_put(struct tfs_save *save, struct tfs_edit *edit, struct tf
         tfs_fail(warning, -EEXIST, "%zu %s white in several masks: the highest number has %s",
                  twice, twice == 1 ? "pixel became" : "pixels became", twice == 1 ? "it" : "them");
 out:
-    tfs_beamng_terrain_release(&terrain);
     tfs_buf_release(&layers);
     return err->code;
 }
