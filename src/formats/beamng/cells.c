@@ -122,11 +122,10 @@ static void release(struct tfs_cells *cells)
 static int legal(const struct tfs_cells_edit *e, unsigned plane, size_t voxel, uint64_t value,
                  struct tfs_error *err)
 {
+    if (plane != TFS_BEAMNG_PLANE_LAYER || tfs_plane_get(&e->before->planes[plane], voxel) == value)
+        return 0;
     const uint32_t materials = tfs_beamng_name_count(tfs_edit_doc(e->edit));
-
-    if (plane != TFS_BEAMNG_PLANE_LAYER ||
-        tfs_beamng_layer_allowed((uint8_t)tfs_plane_get(&e->before->planes[plane], voxel),
-                                 (uint8_t)value, materials))
+    if (tfs_beamng_layer_allowed(TFS_BEAMNG_HOLE, (uint8_t)value, materials))
         return 0;
     return tfs_fail(err, -EBADMSG, "there are %" PRIu32 " materials (255 is a hole)", materials);
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/arrays/array.h"
+
 const struct tfs_beamng_layout *tfs_beamng_layout_of(const struct tfs_doc *doc)
 {
     const struct tfs_beamng_facts *facts = tfs_beamng_facts(doc);
@@ -24,7 +26,9 @@ struct tfs_beamng_names tfs_beamng_names_of(const struct tfs_doc *doc)
 
 uint32_t tfs_beamng_name_count(const struct tfs_doc *doc)
 {
-    return tfs_beamng_names_of(doc).left;
+    const struct tfs_span table = tfs_blob_span(tfs_beamng_table(doc));
+
+    return table.size < 4 ? 0 : (uint32_t)tfs_array_value(table.data, 4, 0);
 }
 
 /* ---- tiles ----------------------------------------------------------------------------------- */

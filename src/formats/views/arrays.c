@@ -153,52 +153,59 @@ static int take_entry(const struct tfs_array_change *change, struct tfs_cells_ed
     return 0;
 }
 
-/* The voxel that is value number `i`. */
-static size_t voxel_of(const struct tfs_array_change *change, const struct tfs_cells *cells,
-                       size_t i)
-{
-    const struct tfs_volume *v = &change->view->volume;
+struct taking {
+    const struct tfs_array_change *change;
+    struct tfs_cells_edit e;
+    unsigned plane;
+    struct tfs_error why; /* of what is not legal */
+};
 
-    return v->flat ? (v->sides[0] - 1 - i / v->sides[2]) * cells->size.x + i % v->sides[2] : i;
-}
-
-static int take_value(const struct tfs_array_change *change, struct tfs_cells_edit *e,
-                      unsigned plane, size_t i, struct tfs_error *err)
+static int take_value(struct taking *t, size_t i, size_t voxel, struct tfs_error *err)
 {
-    const uint64_t value = tfs_array_value(change->wanted, change->view->volume.width, i);
-    const struct tfs_cells_kind *kind = e->before->kind;
-    const struct tfs_plane *p = &kind->planes[plane];
-    struct tfs_error why = {0};
+    const struct tfs_array_view *view = t->change->view;
+    const uint64_t value = tfs_array_value(t->change->wanted, view->volume.width, i);
+    const struct tfs_cells_kind *kind = t->e.before->kind;
+    const struct tfs_plane *p = &kind->planes[t->plane];
 
     if (p->form.kind == TFS_PLANE_NAMES)
-        return change->view->array->numbering != NULL ? take_name(change, e, i, value, err)
-                                                      : take_entry(change, e, i, value, err);
+        return view->array->numbering != NULL ? take_name(t->change, &t->e, i, value, err)
+                                              : take_entry(t->change, &t->e, i, value, err);
     if (value > p->form.high)
-        return tfs_array_refuse(change, i, err, "%s", p->out_of_range);
-    const size_t voxel = voxel_of(change, e->before, i);
-    if (kind->legal != NULL && kind->legal(e, plane, voxel, value, &why) < 0)
-        return tfs_array_refuse(change, i, err, "but %s", why.text);
-    tfs_plane_set(&e->planes[plane], voxel, value);
+        return tfs_array_refuse(t->change, i, err, "%s", p->out_of_range);
+    if (kind->legal != NULL && kind->legal(&t->e, t->plane, voxel, value, &t->why) < 0)
+        return tfs_array_refuse(t->change, i, err, "but %s", t->why.text);
+    tfs_plane_set(&t->e.planes[t->plane], voxel, value);
     return 0;
+}
+
+/* The values of a row, from number `i` on. */
+static int take_row(struct taking *t, size_t i, struct tfs_error *err)
+{
+    const struct tfs_volume *v = &t->change->view->volume;
+    const size_t end = i + v->sides[2];
+    size_t voxel = v->flat ? (v->sides[0] - 1 - i / v->sides[2]) * t->e.before->size.x : i;
+
+    for (; i < end && err->code == 0; i++, voxel++)
+        if (tfs_array_differs(t->change, i))
+            take_value(t, i, voxel, err);
+    return err->code;
 }
 
 int tfs_cells_array_write(const struct tfs_array_change *change, struct tfs_error *err)
 {
-    const unsigned plane = plane_of(change->view);
-    struct tfs_cells_edit e;
+    struct taking t = {.change = change, .plane = plane_of(change->view)};
+    struct tfs_save *save = change->view->save;
 
-    if (tfs_cells_edit_open(&e, change->view->save, tfs_edit_doc(change->edit), change->key, err) ==
-            0 &&
-        tfs_cells_edit_plane(&e, plane, err) == 0) {
-        e.edit = change->edit;
-        e.written = 1u << plane;
-        e.given = change->view->array->named != NULL;
-        for (size_t i = 0; i < change->count && err->code == 0; i++)
-            if (tfs_array_differs(change, i))
-                take_value(change, &e, plane, i, err);
+    if (tfs_cells_edit_open(&t.e, save, tfs_edit_doc(change->edit), change->key, err) == 0 &&
+        tfs_cells_edit_plane(&t.e, t.plane, err) == 0) {
+        t.e.edit = change->edit;
+        t.e.written = 1u << t.plane;
+        t.e.given = change->view->array->named != NULL;
+        for (size_t i = 0; i < change->count && err->code == 0; i += change->view->volume.sides[2])
+            take_row(&t, i, err);
         if (err->code == 0)
-            tfs_cells_edit_finish(&e, change->edit, err);
+            tfs_cells_edit_finish(&t.e, change->edit, err);
     }
-    tfs_cells_edit_close(&e);
+    tfs_cells_edit_close(&t.e);
     return err->code;
 }

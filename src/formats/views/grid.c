@@ -167,25 +167,26 @@ static int take_names(struct tfs_cells_edit *e, struct tfs_span text, struct tfs
 struct target {
     const struct tfs_cells_edit *edit;
     unsigned plane;
+    struct tfs_error *why;
 };
 
 static int check_value(const void *arg, size_t i, uint32_t value, struct tfs_error *err)
 {
     const struct target *t = arg;
     const struct tfs_cells_kind *kind = t->edit->before->kind;
-    struct tfs_error why = {0};
 
-    if (kind->legal(t->edit, t->plane, i, value, &why) == 0)
+    if (kind->legal(t->edit, t->plane, i, value, t->why) == 0)
         return 0;
-    return tfs_fail(err, why.code, "%s %u is not there, %s", kind->planes[t->plane].name, value,
-                    why.text);
+    return tfs_fail(err, t->why->code, "%s %u is not there, %s", kind->planes[t->plane].name, value,
+                    t->why->text);
 }
 
 static int take_narrow(struct tfs_cells_edit *e, unsigned number,
                        const struct tfs_grid_rules *rules, struct tfs_lines *lines,
                        struct tfs_error *err)
 {
-    const struct target target = {e, number};
+    struct tfs_error why = {0};
+    const struct target target = {e, number, &why};
     uint32_t *values = malloc(e->before->count * sizeof(*values));
 
     if (values == NULL)
