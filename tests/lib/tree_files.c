@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "formats/arrays/values.h"
+#include "formats/cells/cells.h"
 #include "formats/whole_file.h"
 #include "fs/tree.h"
 
@@ -40,6 +41,7 @@ void tree_files_close(struct tree_files *t)
     tfs_doc_unref(t->doc);
     t->doc = NULL;
     if (t->save != NULL && t->in_memory) {
+        tfs_cells_cache_free(t->save->cells);
         tfs_values_free(t->save->values);
         free(t->save->path);
         free(t->save);

@@ -18,15 +18,21 @@
     {                                                                                              \
         TFS_PLANE_UNSIGNED, (bytes), (digits), (high), 0                                           \
     }
-#define EXTRA(name, bytes)                                                                         \
+#define EXTRA(plane, bytes)                                                                        \
     {                                                                                              \
-        (name), FORM(bytes, 3 * (bytes), UINT64_MAX >> (64 - 8 * (bytes))), NULL,                  \
-            TFS_PLANE_OPTIONAL, 0                                                                  \
+        .name = (plane), .form = FORM(bytes, 3 * (bytes), UINT64_MAX >> (64 - 8 * (bytes))),       \
+        .flags = TFS_PLANE_OPTIONAL                                                                \
     }
 
 static const struct tfs_plane planes[TFS_BEAMNG_PLANES] = {
-    {"height", FORM(2, 5, UINT16_MAX), "heights are 0 to 65535", TFS_PLANE_ROWS, 0},
-    {"layer", FORM(1, 3, UINT8_MAX), "layers are 0 to 255", TFS_PLANE_ROWS, 0},
+    {.name = "height",
+     .form = FORM(2, 5, UINT16_MAX),
+     .out_of_range = "heights are 0 to 65535",
+     .flags = TFS_PLANE_ROWS},
+    {.name = "layer",
+     .form = FORM(1, 3, UINT8_MAX),
+     .out_of_range = "layers are 0 to 255",
+     .flags = TFS_PLANE_ROWS},
     EXTRA("corners", 4),
     EXTRA("texture", 1),
     EXTRA("coverage_0", 1),

@@ -187,7 +187,7 @@ int tfs_cells_keep(struct tfs_save *save, const struct tfs_doc *doc,
         found->chunk = *chunk;
         tfs_blob_ref(chunk->blob);
         tfs_blob_ref(chunk->extra);
-        if (!found->unread)
+        if (!found->unread && weight(found) <= CACHE_BYTES)
             tfs_recent_add(&cache->recent, found);
     }
     *cells = found;
@@ -262,12 +262,52 @@ size_t tfs_plane_run(const struct tfs_cells_plane *plane, size_t i, size_t limit
     return end - i;
 }
 
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+unsigned tfs_cells_runs_need(const struct tfs_cells_kind *kind, unsigned planes)
+{
+    return kind->next_run != NULL ? 0 : planes;
+}
+
+void tfs_cells_runs_begin(struct tfs_cells_runs *runs, const struct tfs_cells *cells,
+                          unsigned planes)
+{
+    *runs = (struct tfs_cells_runs){
+        .cells = cells, .planes = planes, .stored = tfs_cursor_init(tfs_blob_span(cells->stored))};
+}
+
+bool tfs_cells_runs_find(struct tfs_cells_runs *runs)
+{
+    const struct tfs_cells *cells = runs->cells;
+    const size_t at = runs->end;
+
+    if (at == cells->count)
+        return false;
+    runs->end = cells->count;
+    for (unsigned i = 0; i < cells->kind->count; i++)
+        if ((runs->planes >> i & 1) != 0) {
+            runs->values[i] = tfs_plane_get(&cells->planes[i], at);
+            runs->end = at + tfs_plane_run(&cells->planes[i], at, runs->end);
+        }
+    runs->count = runs->end - at;
+    return true;
+}
+
+/* ---- values in 32 bits ----------------------------------------------------------------------- */
+
 /* A value of 8 or 16 bits with a sign, in 32. */
 static uint32_t widen_sign(uint32_t value, unsigned width)
 {
     const unsigned above = 32 - 8 * width;
 
     return (uint32_t)((int32_t)(value << above) >> above);
+}
+
+uint32_t tfs_plane_narrow(const struct tfs_plane_form *form, uint64_t value)
+{
+    return form->kind == TFS_PLANE_SIGNED && form->width < sizeof(uint32_t)
+               ? widen_sign((uint32_t)value, form->width)
+               : (uint32_t)value;
 }
 
 void tfs_plane_widen(const struct tfs_cells_plane *plane, size_t first, size_t count,

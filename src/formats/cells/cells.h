@@ -55,6 +55,9 @@ struct tfs_plane {
     const char *out_of_range;   /* "a parameter has 8 bits" */
     unsigned flags;             /* enum tfs_plane_flags */
     uint64_t full;              /* with TFS_PLANE_PARTIAL */
+    /* The name that the game itself gives to a value, in tables and in comments of grids; empty: it
+     * has none. Values are up to 255 then. NULL: values are numbers alone. */
+    struct tfs_span (*name_of)(uint64_t value);
 };
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -88,6 +91,9 @@ struct tfs_cells_kind {
     const struct tfs_plane *planes;
     unsigned count;
     struct tfs_voxel_size size; /* of every chunk; all 0: decode says it */
+    /* The size of the chunks of a group, where decode says it. */
+    struct tfs_voxel_size (*group_size)(const struct tfs_doc *doc, uint32_t group);
+    uint64_t text_max; /* bytes of a text; a longer one is not rendered (EFBIG); 0: any is */
     struct tfs_name_rules names;
     uint32_t entries_max; /* of a table of names */
 
@@ -95,6 +101,10 @@ struct tfs_cells_kind {
      * Planes that are not `wanted` (bit i: plane i) may be left out; names are always wanted. The
      * memory is the game's, until release. EBADMSG, ENOTSUP, EFBIG: the chunk is damaged. */
     int (*decode)(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err);
+    /* Of a game that stores runs of equal voxels, whose planes have bytes and no table of names:
+     * the next of cells->stored, so that who reads all voxels needs no planes. False: there are no
+     * more. NULL: it does not. */
+    bool (*next_run)(struct tfs_cursor *stored, uint64_t values[TFS_PLANES_MAX], size_t *count);
     /* After a failure of decode, too. */
     void (*release)(struct tfs_cells *cells);
 
@@ -104,11 +114,18 @@ struct tfs_cells_kind {
     struct tfs_span (*air)(const struct tfs_cells *cells);
     /* Is nothing seen of it from above? NULL: as is_air. */
     bool (*is_unseen)(struct tfs_span name);
+    /* Of a kind whose first plane has no names but values that name_of names: what is seen of one.
+     * There its empty value says that a voxel is empty. */
+    struct tfs_name_look (*look)(uint64_t value);
 
     /* Can the voxel, whose edit is about to be made, get this value, which is in the range of the
      * plane? EBADMSG with a sentence: "there are 3 materials". NULL: any. */
     int (*legal)(const struct tfs_cells_edit *edit, unsigned plane, size_t voxel, uint64_t value,
                  struct tfs_error *err);
+    /* Why a voxel with these values of all planes cannot have that of this one, which somebody
+     * wrote: "Air; give the cell a material first", to stand behind "occupancy 3 for "; NULL: it
+     * can. NULL for all of it: no values clash. */
+    const char *(*clash)(const uint64_t *values, unsigned plane);
     /* The rules of the game, between the change of some planes and encoding. NULL: there are
      * none. */
     int (*settle)(struct tfs_cells_edit *edit, struct tfs_error *err);
@@ -186,6 +203,8 @@ static inline void tfs_plane_set(struct tfs_cells_plane *plane, size_t i, uint64
 bool tfs_plane_uniform(const struct tfs_cells_plane *plane, size_t count);
 /* How many voxels from `i` on, at most to `end`, have the value of voxel i? */
 size_t tfs_plane_run(const struct tfs_cells_plane *plane, size_t i, size_t end);
+/* A value in 32 bits; of a signed plane with its sign. */
+uint32_t tfs_plane_narrow(const struct tfs_plane_form *form, uint64_t value);
 /* `count` values from voxel `first` on, widened; signed ones keep their sign. */
 void tfs_plane_widen(const struct tfs_cells_plane *plane, size_t first, size_t count,
                      uint32_t *values);
@@ -193,6 +212,37 @@ void tfs_plane_widen(const struct tfs_cells_plane *plane, size_t first, size_t c
 /* The rules of the plane's grid; the name table has so many entries. */
 struct tfs_grid_shape tfs_plane_shape(const struct tfs_plane_form *form, struct tfs_voxel_size size,
                                       uint32_t name_count);
+
+/* ---- all voxels, run by run ------------------------------------------------------------------ */
+
+/* Voxels in a row with the same values in all of some planes. */
+struct tfs_cells_runs {
+    uint64_t values[TFS_PLANES_MAX]; /* of those planes */
+    size_t count;
+    size_t end; /* the voxel behind them */
+
+    /* For cells.c only. */
+    const struct tfs_cells *cells;
+    unsigned planes;
+    struct tfs_cursor stored;
+};
+
+/* The planes that must be decoded for runs of these. */
+unsigned tfs_cells_runs_need(const struct tfs_cells_kind *kind, unsigned planes);
+/* `planes`: bit i: plane i. Neighbours may have the same values. */
+void tfs_cells_runs_begin(struct tfs_cells_runs *runs, const struct tfs_cells *cells,
+                          unsigned planes);
+bool tfs_cells_runs_find(struct tfs_cells_runs *runs); /* for the following alone */
+
+static inline bool tfs_cells_runs_next(struct tfs_cells_runs *runs)
+{
+    if (runs->cells->kind->next_run == NULL)
+        return tfs_cells_runs_find(runs);
+    if (!runs->cells->kind->next_run(&runs->stored, runs->values, &runs->count))
+        return false;
+    runs->end += runs->count;
+    return true;
+}
 
 /* The plane of a kind that has names; NULL: none has. */
 static inline const struct tfs_cells_plane *tfs_cells_named(const struct tfs_cells *cells)

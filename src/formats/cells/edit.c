@@ -175,6 +175,37 @@ void tfs_cells_edit_drop(struct tfs_cells_edit *e, unsigned plane)
     e->planes[plane].values = NULL;
 }
 
+#define MANY 64 /* values that are compared in one go */
+
+size_t tfs_cells_edit_changed(const struct tfs_cells_edit *e, unsigned plane, size_t i)
+{
+    const struct tfs_cells_plane *now = &e->planes[plane], *before = &e->before->planes[plane];
+    const size_t size = tfs_plane_size(&now->form), count = e->before->count;
+    const uint8_t *a = now->values, *b = before->values;
+
+    if (a == b)
+        return count;
+    while (!before->filled && count - i >= MANY &&
+           memcmp(a + i * size, b + i * size, MANY * size) == 0)
+        i += MANY;
+    while (i < count && tfs_plane_get(now, i) == tfs_plane_get(before, i))
+        i++;
+    return i;
+}
+
+const char *tfs_cells_edit_refusal(const struct tfs_cells_edit *e, size_t voxel, unsigned plane)
+{
+    const struct tfs_cells_kind *kind = e->before->kind;
+    uint64_t values[TFS_PLANES_MAX];
+
+    if (kind->clash == NULL ||
+        tfs_plane_get(&e->planes[plane], voxel) == tfs_plane_get(&e->before->planes[plane], voxel))
+        return NULL;
+    for (unsigned i = 0; i < kind->count; i++)
+        values[i] = e->planes[i].values != NULL ? tfs_plane_get(&e->planes[i], voxel) : 0;
+    return kind->clash(values, plane);
+}
+
 /* ---- voxels ---------------------------------------------------------------------------------- */
 
 void tfs_cells_edit_set(struct tfs_cells_edit *e, size_t voxel, uint32_t entry)
@@ -194,18 +225,28 @@ static int find_air(struct tfs_cells_edit *e, uint32_t *entry, struct tfs_error 
     return 0;
 }
 
+static bool is_empty(const struct tfs_cells_edit *e, size_t voxel)
+{
+    const uint64_t now = tfs_plane_get(&e->planes[0], voxel);
+
+    if (tfs_cells_named(e->before) == NULL)
+        return now == e->planes[0].form.empty;
+    return now == e->air || e->before->kind->is_air(tfs_cells_edit_name(e, (uint32_t)now));
+}
+
 int tfs_cells_edit_clear(struct tfs_cells_edit *e, size_t voxel, struct tfs_error *err)
 {
     const struct tfs_cells_kind *kind = e->before->kind;
-    const uint32_t now = (uint32_t)tfs_plane_get(&e->planes[0], voxel);
+    const bool named = tfs_cells_named(e->before) != NULL;
     uint32_t air = NONE;
 
-    if (now == e->air || kind->is_air(tfs_cells_edit_name(e, now)))
+    if (is_empty(e, voxel))
         return 0;
-    if (find_air(e, &air, err) < 0)
+    if (named && find_air(e, &air, err) < 0)
         return err->code;
-    tfs_plane_set(&e->planes[0], voxel, air);
-    for (unsigned i = 1; i < kind->count; i++)
+    if (named)
+        tfs_plane_set(&e->planes[0], voxel, air);
+    for (unsigned i = named; i < kind->count; i++)
         if ((kind->planes[i].flags & TFS_PLANE_IN_TABLE) != 0) {
             if (tfs_cells_edit_plane(e, i, err) < 0)
                 return err->code;

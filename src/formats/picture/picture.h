@@ -75,7 +75,7 @@ struct tfs_voxels {
 
     /* Makes the voxel a full one, where it can be a partial one. NULL: there are no partial
      * ones. */
-    void (*make_full)(uint8_t *voxel);
+    void (*make_full)(const struct tfs_voxels *voxels, uint8_t *voxel);
 
     /* For comparing (formats/diff/diff.h), of a format without `fixed`. How many voxels an opened
      * chunk has along its sides, whatever its group; all 0: it has none. */

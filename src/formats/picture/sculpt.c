@@ -87,7 +87,7 @@ static struct item *item_create(const struct tfs_voxels *voxels, struct tfs_span
     memcpy(item->bytes, voxel.data, voxel.size);
     memcpy(item->full, voxel.data, voxel.size);
     if (voxels->make_full != NULL)
-        voxels->make_full(item->full);
+        voxels->make_full(voxels, item->full);
     return item;
 }
 

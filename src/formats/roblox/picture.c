@@ -189,8 +189,9 @@ static int change_clear(void *chunk, struct tfs_stretch at, struct tfs_error *er
     return 0;
 }
 
-static void make_full(uint8_t *voxel)
+static void make_full(const struct tfs_voxels *voxels, uint8_t *voxel)
 {
+    (void)voxels;
     voxel[1] = FULL;
     voxel[2] = 0;
 }

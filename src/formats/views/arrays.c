@@ -28,14 +28,16 @@ int tfs_cells_array_form(struct tfs_array_view *view, struct tfs_error *err)
 {
     const struct tfs_cells_kind *kind = view->save->tree->cells;
     const struct tfs_plane_form *form = &kind->planes[plane_of(view)].form;
+    const struct tfs_voxel_size size =
+        kind->group_size != NULL ? kind->group_size(view->doc, view->volume.low.group) : kind->size;
 
     (void)err;
     view->volume.kind = kind_of(form->kind);
     view->volume.width = form->width;
     view->volume.empty = form->empty;
-    view->volume.sides[0] = kind->size.y;
-    view->volume.sides[1] = kind->size.z;
-    view->volume.sides[2] = kind->size.x;
+    view->volume.sides[0] = size.y;
+    view->volume.sides[1] = size.z;
+    view->volume.sides[2] = size.x;
     return 0;
 }
 
@@ -99,6 +101,21 @@ static void show_rows(const struct tfs_array_view *view, const struct tfs_cells 
                         values);
 }
 
+/* Along the runs that the game stores, of a plane of bytes. */
+static void show_runs(const struct tfs_cells *cells, unsigned plane, size_t first, size_t end,
+                      uint8_t *values)
+{
+    struct tfs_cells_runs runs;
+
+    tfs_cells_runs_begin(&runs, cells, 1u << plane);
+    while (runs.end < end && tfs_cells_runs_next(&runs)) {
+        const size_t begin = runs.end - runs.count;
+        const size_t low = begin > first ? begin : first, high = runs.end < end ? runs.end : end;
+        if (low < high)
+            memset(values + (low - first), (int)runs.values[plane], high - low);
+    }
+}
+
 /* A chunk that does not decode, or lacks the plane, is empty. */
 int tfs_cells_array_read(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
                          uint32_t from, uint32_t to, uint8_t *values, struct tfs_error *err)
@@ -108,10 +125,13 @@ int tfs_cells_array_read(const struct tfs_array_view *view, const struct tfs_chu
     const unsigned plane = plane_of(view);
     struct tfs_cells *cells;
 
-    if (tfs_cells_make(view->save, chunk, 1u << plane, &cells, err) < 0)
+    if (tfs_cells_make(view->save, chunk, tfs_cells_runs_need(view->save->tree->cells, 1u << plane),
+                       &cells, err) < 0)
         return err->code;
     const struct tfs_cells_plane *p = &cells->planes[plane];
-    if (cells->damage == NULL && p->values != NULL && p->form.kind == TFS_PLANE_NAMES)
+    if (cells->damage == NULL && cells->kind->next_run != NULL)
+        show_runs(cells, plane, first, first + count, values);
+    else if (cells->damage == NULL && p->values != NULL && p->form.kind == TFS_PLANE_NAMES)
         show_names(view, cells, first, count, values, err);
     else if (cells->damage == NULL && p->values != NULL && view->volume.flat)
         show_rows(view, cells, p, from, to, values);
@@ -175,7 +195,8 @@ static int take_value(struct taking *t, size_t i, size_t voxel, struct tfs_error
     if (kind->legal != NULL && kind->legal(&t->e, t->plane, voxel, value, &t->why) < 0)
         return tfs_array_refuse(t->change, i, err, "but %s", t->why.text);
     tfs_plane_set(&t->e.planes[t->plane], voxel, value);
-    return 0;
+    const char *why = tfs_cells_edit_refusal(&t->e, voxel, t->plane);
+    return why == NULL ? 0 : tfs_array_refuse(t->change, i, err, "%s for %s", p->name, why);
 }
 
 /* The values of a row, from number `i` on. */

@@ -1,10 +1,12 @@
 /*
  * A plane of cells <-> grid text, of names with the palette in front: blocks.txt, param2.txt,
- * lights/sky.txt; and palette.txt of a chunk, which is the palette alone.
+ * lights/sky.txt; and palette.txt of a chunk, which is the palette alone. Values that the game
+ * itself names have these names in comments.
  *
  * Must not know what a game stores.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +26,9 @@ static int open_plane(struct tfs_save *save, const struct tfs_doc *doc, struct t
 {
     const unsigned plane = plane_of(at);
 
-    if (tfs_cells_need(save, doc, at.key, 1u << plane, cells, err) < 0 ||
-        (*cells)->planes[plane].values != NULL)
+    if (tfs_cells_need(save, doc, at.key, tfs_cells_runs_need(save->tree->cells, 1u << plane),
+                       cells, err) < 0 ||
+        (*cells)->planes[plane].values != NULL || (*cells)->kind->next_run != NULL)
         return err->code;
     tfs_cells_unref(*cells);
     return tfs_fail(err, -ENOENT, "the chunk stores no %s", save->tree->cells->planes[plane].name);
@@ -46,6 +49,77 @@ static uint64_t palette_size(const struct tfs_cells *cells, const char *prefix)
     for (uint32_t i = 0; i < cells->name_count; i++)
         size += tfs_palette_line_size(prefix, i, cells->names[i]);
     return size;
+}
+
+/* What a text depends on beside its rows. */
+struct summary {
+    uint64_t first;            /* value */
+    bool uniform;              /* all others are equal */
+    bool there[UINT8_MAX + 1]; /* of values that the game names: which occur */
+};
+
+static void summarize(const struct tfs_cells *cells, unsigned number, struct summary *s)
+{
+    const struct tfs_cells_plane *plane = &cells->planes[number];
+    struct tfs_cells_runs runs;
+
+    *s = (struct summary){.uniform = true};
+    if ((cells->kind->planes[number].flags & TFS_PLANE_ROWS) != 0) {
+        s->uniform = false;
+        return;
+    }
+    if (cells->kind->next_run == NULL) {
+        s->first = tfs_plane_get(plane, 0);
+        s->uniform = tfs_plane_uniform(plane, cells->count);
+        return;
+    }
+    tfs_cells_runs_begin(&runs, cells, 1u << number);
+    while (tfs_cells_runs_next(&runs)) {
+        const uint64_t value = runs.values[number];
+        s->first = runs.end == runs.count ? value : s->first;
+        s->uniform = s->uniform && value == s->first;
+        s->there[value] = true;
+    }
+}
+
+/* `# 2 Grass` for each value that occurs, so that it can be searched for, and an empty line. */
+static void print_legend(const struct tfs_plane *plane, const bool *there, struct tfs_buf *out)
+{
+    for (unsigned i = 0; i <= plane->form.high; i++) {
+        const struct tfs_span name = plane->name_of(i);
+        if (!there[i])
+            continue;
+        tfs_buf_printf(out, "# %u ", i);
+        tfs_buf_add_span(out, name.size > 0 ? name : tfs_span_of("(no name)"));
+        tfs_buf_u8(out, '\n');
+    }
+    tfs_buf_u8(out, '\n');
+}
+
+/* The values of a plane along the runs that the game stores. */
+struct values {
+    struct tfs_cells_runs runs;
+    unsigned plane;
+};
+
+/* Runs of one value are one: they differ in other planes, or are too long for one. */
+static void next_values(void *arg, struct tfs_grid_run *next)
+{
+    struct values *v = arg;
+
+    *next = (struct tfs_grid_run){(uint32_t)v->runs.values[v->plane], (uint32_t)v->runs.count};
+    while (tfs_cells_runs_next(&v->runs) && v->runs.values[v->plane] == next->value)
+        next->count += (uint32_t)v->runs.count;
+}
+
+static void print_runs(const struct tfs_cells *cells, unsigned number,
+                       const struct tfs_grid_shape *shape, struct tfs_buf *out)
+{
+    struct values v = {.plane = number};
+
+    tfs_cells_runs_begin(&v.runs, cells, 1u << number);
+    (void)tfs_cells_runs_next(&v.runs);
+    tfs_grid_print_runs(out, shape, next_values, &v);
 }
 
 static int print_rows(const struct tfs_cells *cells, const struct tfs_cells_plane *plane,
@@ -71,82 +145,102 @@ static int print_rows(const struct tfs_cells *cells, const struct tfs_cells_plan
     return 0;
 }
 
-/* The one value of a uniform plane, as grids have it. */
-static uint32_t narrow_value(const struct tfs_cells_plane *plane)
+static struct tfs_grid_shape shape_of(const struct tfs_cells *cells, unsigned number)
 {
-    uint32_t value;
-
-    tfs_plane_widen(plane, 0, 1, &value);
-    return value;
+    return tfs_plane_shape(&cells->planes[number].form, cells->size, cells->name_count);
 }
 
-static bool has_rows(const struct tfs_cells *cells, unsigned number)
-{
-    return (cells->kind->planes[number].flags & TFS_PLANE_ROWS) != 0 ||
-           !tfs_plane_uniform(&cells->planes[number], cells->count);
-}
-
-static int print_grid(const struct tfs_cells *cells, unsigned number, struct tfs_buf *out,
-                      struct tfs_error *err)
+static int print_grid(const struct tfs_cells *cells, unsigned number, const struct summary *s,
+                      struct tfs_buf *out, struct tfs_error *err)
 {
     const struct tfs_cells_plane *plane = &cells->planes[number];
-    const struct tfs_grid_shape shape =
-        tfs_plane_shape(&plane->form, cells->size, cells->name_count);
+    const struct tfs_grid_shape shape = shape_of(cells, number);
     const bool named = plane->form.kind == TFS_PLANE_NAMES;
 
     if (named)
         print_palette(cells, TFS_PALETTE_KEYWORD, out);
-    if (has_rows(cells, number)) {
-        if (named)
-            tfs_buf_u8(out, '\n');
-        return print_rows(cells, plane, &shape, out, err);
-    }
-    if (plane->form.width == sizeof(uint64_t))
-        tfs_grid_print_fill64(out, &shape, tfs_plane_get(plane, 0));
+    if (cells->kind->planes[number].name_of != NULL)
+        print_legend(&cells->kind->planes[number], s->there, out);
+    if (named && !s->uniform)
+        tfs_buf_u8(out, '\n');
+    if (s->uniform && plane->form.width == sizeof(uint64_t))
+        tfs_grid_print_fill64(out, &shape, s->first);
+    else if (s->uniform)
+        tfs_grid_print_fill(out, &shape, tfs_plane_narrow(&plane->form, s->first));
+    else if (cells->kind->next_run != NULL)
+        print_runs(cells, number, &shape, out);
     else
-        tfs_grid_print_fill(out, &shape, narrow_value(plane));
-    return 0;
+        print_rows(cells, plane, &shape, out, err);
+    return err->code;
+}
+
+static uint64_t rows_size(const struct tfs_cells *cells, unsigned number, const struct summary *s)
+{
+    const struct tfs_plane_form *form = &cells->planes[number].form;
+    const struct tfs_grid_shape shape = shape_of(cells, number);
+
+    if (!s->uniform)
+        return tfs_grid_rows_size(&shape);
+    return form->width == sizeof(uint64_t)
+               ? tfs_grid_fill_size64(&shape, s->first)
+               : tfs_grid_fill_size(&shape, tfs_plane_narrow(form, s->first));
+}
+
+static uint64_t head_size(const struct tfs_cells *cells, unsigned number, const struct summary *s)
+{
+    struct tfs_buf legend = {0};
+
+    if (cells->planes[number].form.kind == TFS_PLANE_NAMES)
+        return palette_size(cells, TFS_PALETTE_KEYWORD) + !s->uniform;
+    if (cells->kind->planes[number].name_of != NULL)
+        print_legend(&cells->kind->planes[number], s->there, &legend);
+    const uint64_t size = legend.size;
+    tfs_buf_release(&legend);
+    return size;
+}
+
+int tfs_cells_check_text(const struct tfs_cells_kind *kind, uint64_t size, struct tfs_error *err)
+{
+    if (kind->text_max == 0 || size <= kind->text_max)
+        return 0;
+    return tfs_fail(err, -EFBIG,
+                    "would be %" PRIu64 " bytes long, more than the %" PRIu64
+                    " that are rendered; raw.bin has the chunk as it is stored",
+                    size, kind->text_max);
 }
 
 int tfs_cells_grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                        struct tfs_buf *out, struct tfs_error *err)
 {
+    const unsigned number = plane_of(at);
     struct tfs_cells *cells;
+    struct summary s;
 
     if (open_plane(save, doc, at, &cells, err) < 0)
         return err->code;
-    print_grid(cells, plane_of(at), out, err);
+    summarize(cells, number, &s);
+    if (tfs_cells_check_text(cells->kind, rows_size(cells, number, &s), err) == 0)
+        print_grid(cells, number, &s, out, err);
     tfs_cells_unref(cells);
     return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
-static uint64_t grid_size(const struct tfs_cells *cells, unsigned number)
-{
-    const struct tfs_cells_plane *plane = &cells->planes[number];
-    const struct tfs_grid_shape shape =
-        tfs_plane_shape(&plane->form, cells->size, cells->name_count);
-    const bool named = plane->form.kind == TFS_PLANE_NAMES;
-    const uint64_t head = named ? palette_size(cells, TFS_PALETTE_KEYWORD) : 0;
-
-    if (has_rows(cells, number))
-        return head + named + tfs_grid_rows_size(&shape);
-    return head + (plane->form.width == sizeof(uint64_t)
-                       ? tfs_grid_fill_size64(&shape, tfs_plane_get(plane, 0))
-                       : tfs_grid_fill_size(&shape, narrow_value(plane)));
-}
-
 int64_t tfs_cells_grid_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
+    const unsigned number = plane_of(at);
     struct tfs_error ignored = {0};
     struct tfs_cells *cells;
+    struct summary s;
 
-    const bool rows = (save->tree->cells->planes[plane_of(at)].flags & TFS_PLANE_ROWS) != 0;
-    if ((rows ? tfs_cells_need(save, doc, at.key, 0, &cells, &ignored)
-              : open_plane(save, doc, at, &cells, &ignored)) < 0)
+    const bool always = (save->tree->cells->planes[number].flags & TFS_PLANE_ROWS) != 0;
+    if ((always ? tfs_cells_need(save, doc, at.key, 0, &cells, &ignored)
+                : open_plane(save, doc, at, &cells, &ignored)) < 0)
         return ignored.code;
-    const uint64_t size = grid_size(cells, plane_of(at));
+    summarize(cells, number, &s);
+    const uint64_t rows = rows_size(cells, number, &s), head = head_size(cells, number, &s);
+    tfs_cells_check_text(cells->kind, rows, &ignored);
     tfs_cells_unref(cells);
-    return (int64_t)size;
+    return ignored.code < 0 ? ignored.code : (int64_t)(head + rows);
 }
 
 /* ---- put ------------------------------------------------------------------------------------- */
@@ -200,8 +294,68 @@ static int take_narrow(struct tfs_cells_edit *e, unsigned number,
     return err->code;
 }
 
+/* The place of a value in a text of rows or a fill that was parsed already. */
+static struct tfs_line find_value(struct tfs_span text, uint32_t row_size, size_t voxel)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_lines lines = {0};
+    struct tfs_line line = {0}, word = {0};
+    size_t row = voxel / row_size, column = voxel % row_size;
+
+    (void)tfs_lines_init(&lines, text, &ignored);
+    (void)tfs_lines_next(&lines, &line);
+    if (line.text.size > 0 && line.text.data[0] == 'f') {
+        row = 0; /* `fill VALUE` is the value of all of them */
+        column = 1;
+    }
+    for (; row > 0; row--)
+        (void)tfs_lines_next(&lines, &line);
+
+    const uint8_t *bar = line.text.size == 0 ? NULL : memchr(line.text.data, '|', line.text.size);
+    if (bar != NULL)
+        tfs_line_skip(&line, (size_t)(bar + 1 - line.text.data));
+    for (size_t i = 0; i <= column; i++)
+        (void)tfs_line_word(&line, &word);
+    return word;
+}
+
+static int refuse(const struct tfs_cells_edit *e, unsigned number, size_t voxel, const char *why,
+                  struct tfs_span text, struct tfs_error *err)
+{
+    const struct tfs_voxel_size size = e->before->size;
+    const struct tfs_key key = e->before->chunk.key;
+    const struct tfs_line place = find_value(text, size.x, voxel);
+
+    return tfs_fail_line(
+        err, &place, "voxel %" PRId64 ",%" PRId64 ",%" PRId64 ": %s %" PRIu64 " for %s",
+        (int64_t)key.x * size.x + (int64_t)(voxel % size.x),
+        (int64_t)key.y * size.y + (int64_t)(voxel / size.x / size.z),
+        (int64_t)key.z * size.z + (int64_t)(voxel / size.x % size.z),
+        e->before->kind->planes[number].name, tfs_plane_get(&e->planes[number], voxel), why);
+}
+
+/* In a new chunk, what is not legal waits for the file that makes it so. */
+static int check_values(struct tfs_cells_edit *e, unsigned number, struct tfs_span text,
+                        struct tfs_put *put, struct tfs_error *err)
+{
+    struct tfs_cells_plane *plane = &e->planes[number];
+
+    if (e->before->kind->clash == NULL)
+        return 0;
+    for (size_t i = 0; (i = tfs_cells_edit_changed(e, number, i)) < e->before->count; i++) {
+        const char *why = tfs_cells_edit_refusal(e, i, number);
+        if (why == NULL)
+            continue;
+        if (!put->fresh)
+            return refuse(e, number, i, why, text, err);
+        put->waits = true;
+        tfs_plane_set(plane, i, plane->form.empty);
+    }
+    return 0;
+}
+
 static int take_values(struct tfs_cells_edit *e, unsigned number, struct tfs_span text,
-                       struct tfs_error *err)
+                       struct tfs_put *put, struct tfs_error *err)
 {
     struct tfs_cells_plane *plane = &e->planes[number];
     const struct tfs_grid_rules rules = {tfs_plane_shape(&plane->form, e->before->size, 0),
@@ -213,7 +367,9 @@ static int take_values(struct tfs_cells_edit *e, unsigned number, struct tfs_spa
         return err->code;
     if (plane->form.width == sizeof(uint64_t))
         return tfs_grid_parse64(&lines, NULL, &rules, plane->values, NULL, err);
-    return take_narrow(e, number, &rules, &lines, err);
+    return take_narrow(e, number, &rules, &lines, err) < 0
+               ? err->code
+               : check_values(e, number, text, put, err);
 }
 
 int tfs_cells_grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
@@ -222,12 +378,12 @@ int tfs_cells_grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     const unsigned plane = plane_of(at);
     struct tfs_cells_edit e;
 
-    (void)put;
     if (tfs_cells_edit_open(&e, save, tfs_edit_doc(edit), at.key, err) == 0) {
         e.edit = edit;
         e.written = 1u << plane;
-        if ((e.planes[plane].form.kind == TFS_PLANE_NAMES ? take_names(&e, text, err)
-                                                          : take_values(&e, plane, text, err)) == 0)
+        if ((e.planes[plane].form.kind == TFS_PLANE_NAMES
+                 ? take_names(&e, text, err)
+                 : take_values(&e, plane, text, put, err)) == 0)
             tfs_cells_edit_finish(&e, edit, err);
     }
     tfs_cells_edit_close(&e);

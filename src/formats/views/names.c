@@ -111,3 +111,20 @@ static const struct tfs_renaming_kind kind = {tfs_cells_all_names, is_renamed, r
 
 const struct tfs_lens tfs_cells_names_lens = {
     .param = &kind, .get = tfs_renaming_get, .put = tfs_renaming_put};
+
+/* ---- names of the game ----------------------------------------------------------------------- */
+
+int tfs_cells_values_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                         struct tfs_buf *out, struct tfs_error *err)
+{
+    const struct tfs_plane *plane = &save->tree->cells->planes[0];
+
+    (void)doc;
+    (void)at;
+    for (uint32_t i = 0; i <= plane->form.high; i++)
+        if (plane->name_of(i).size > 0)
+            tfs_palette_print(out, "", i, plane->name_of(i));
+    return tfs_buf_check(out, err);
+}
+
+const struct tfs_lens tfs_cells_values_lens = {.get = tfs_cells_values_get};

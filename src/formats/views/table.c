@@ -4,13 +4,17 @@
  * Must not know what a game stores.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/cells/edit.h"
 #include "formats/views/views.h"
 #include "formats/voxel_table.h"
+#include "text/decimal.h"
 #include "text/name.h"
+
+#define VALUE_MAX 64 /* characters of a value; a name that the game gives has fewer */
 
 /* The planes that are columns. */
 struct columns {
@@ -37,6 +41,11 @@ static unsigned plane_bits(const struct columns *c)
     for (unsigned i = 0; i < c->head.count; i++)
         bits |= 1u << c->planes[i];
     return bits;
+}
+
+static unsigned planes_needed(const struct tfs_save *save, const struct columns *c)
+{
+    return tfs_cells_runs_need(save->tree->cells, plane_bits(c));
 }
 
 static struct tfs_voxel_box box_of(const struct tfs_cells *cells)
@@ -112,79 +121,91 @@ static void add_entries(struct tfs_voxel_lines *lines, const struct tfs_cells *c
             tfs_voxel_lines_add_rows(lines, cells->size.z, entries + i, p->entries);
 }
 
-/* Voxels from `i` on that have the same values in all columns. */
-static size_t run_of(const struct tfs_cells *cells, const struct columns *c, size_t i)
-{
-    size_t end = cells->count;
-
-    for (unsigned k = 0; k < c->head.count; k++)
-        end = i + tfs_plane_run(&cells->planes[c->planes[k]], i, end);
-    return end - i;
-}
-
 static bool has_line(const struct tfs_cells *cells, const struct columns *c,
-                     const struct printed *p, size_t i)
+                     const struct printed *p, const uint64_t *values)
 {
     for (unsigned k = 0; k < c->head.count; k++) {
-        const struct tfs_cells_plane *plane = &cells->planes[c->planes[k]];
-        const uint64_t value = tfs_plane_get(plane, i);
-        if ((cells->kind->planes[c->planes[k]].flags & TFS_PLANE_DECIDES) != 0 &&
-            (plane->form.kind == TFS_PLANE_NAMES ? p->entries[value].size > 0
-                                                 : value != plane->form.empty))
+        const unsigned number = c->planes[k];
+        const struct tfs_plane_form *form = &cells->planes[number].form;
+        if ((cells->kind->planes[number].flags & TFS_PLANE_DECIDES) != 0 &&
+            (form->kind == TFS_PLANE_NAMES ? p->entries[values[number]].size > 0
+                                           : values[number] != form->empty))
             return true;
     }
     return false;
 }
 
-/* What stands behind the coordinates of voxel i. */
-static void print_values(const struct tfs_cells *cells, const struct columns *c,
-                         const struct printed *p, size_t i, struct tfs_buf *out)
+/* A value of a plane without a table of names: by the name that the game gives it, or its number.
+ * Returns how many characters. */
+static size_t print_value(const struct tfs_cells *cells, unsigned number, uint64_t value,
+                          uint8_t text[VALUE_MAX])
 {
-    uint8_t text[TFS_GRID_VALUE_MAX + 1];
-    uint32_t value;
+    const struct tfs_plane_form *form = &cells->planes[number].form;
+    const struct tfs_plane *p = &cells->kind->planes[number];
+    const struct tfs_span name = p->name_of != NULL ? p->name_of(value) : (struct tfs_span){0};
 
-    tfs_buf_clear(out);
+    if (name.size > 0) {
+        memcpy(text, name.data, name.size);
+        return name.size;
+    }
+    if (form->kind == TFS_PLANE_UNSIGNED)
+        return tfs_decimal_put(text, value);
+    const struct tfs_grid_shape shape = tfs_plane_shape(form, cells->size, 0);
+    return form->width == sizeof(uint64_t)
+               ? tfs_grid_put_value64(text, &shape, value)
+               : tfs_grid_put_value(text, &shape, tfs_plane_narrow(form, value));
+}
+
+/* Room for what stands behind the coordinates in any line. */
+static size_t values_room(const struct tfs_cells *cells, const struct columns *c,
+                          const struct printed *p)
+{
+    size_t longest = VALUE_MAX + 1;
+
+    for (uint32_t i = 0; i < cells->name_count; i++)
+        longest = p->entries[i].size > longest ? p->entries[i].size : longest;
+    return c->head.count * longest + TFS_VOXEL_STEP;
+}
+
+/* What stands there in lines of voxels with these values. */
+static size_t print_values(const struct tfs_cells *cells, const struct columns *c,
+                           const struct printed *p, const uint64_t *values, uint8_t *text)
+{
+    uint8_t *at = text;
+
     for (unsigned k = 0; k < c->head.count; k++) {
-        const struct tfs_cells_plane *plane = &cells->planes[c->planes[k]];
-        if (plane->form.kind == TFS_PLANE_NAMES) {
-            const struct tfs_voxel_values *name = &p->entries[tfs_plane_get(plane, i)];
-            tfs_buf_add(out, name->text, name->size);
+        const unsigned number = c->planes[k];
+        if (cells->planes[number].form.kind == TFS_PLANE_NAMES) {
+            const struct tfs_voxel_values *name = &p->entries[values[number]];
+            memcpy(at, name->text, name->size);
+            at += name->size;
             continue;
         }
-        const struct tfs_grid_shape shape = tfs_plane_shape(&plane->form, cells->size, 0);
-        size_t size;
-        if (plane->form.width == sizeof(uint64_t)) {
-            size = tfs_grid_put_value64(text, &shape, tfs_plane_get(plane, i));
-        } else {
-            tfs_plane_widen(plane, i, 1, &value);
-            size = tfs_grid_put_value(text, &shape, value);
-        }
-        text[size++] = k + 1 < c->head.count ? ',' : '\n';
-        tfs_buf_add(out, text, size);
+        at += print_value(cells, number, values[number], at);
+        *at++ = k + 1 < c->head.count ? ',' : '\n';
     }
+    return (size_t)(at - text);
 }
 
 static int add_runs(struct tfs_voxel_lines *lines, const struct tfs_cells *cells,
                     const struct columns *c, const struct printed *p, struct tfs_error *err)
 {
     const struct tfs_voxel_values none = {.text = (const uint8_t *)""};
-    struct tfs_buf text = {0};
-    size_t run;
+    uint8_t *text = calloc(1, values_room(cells, c, p));
+    struct tfs_voxel_values values = {text, 0, 1};
+    struct tfs_cells_runs runs;
 
-    for (size_t i = 0; i < cells->count && err->code == 0; i += run) {
-        run = run_of(cells, c, i);
-        if (!has_line(cells, c, p, i)) {
-            tfs_voxel_lines_add(lines, (uint32_t)run, &none);
-            continue;
-        }
-        print_values(cells, c, p, i, &text);
-        tfs_buf_reserve(&text, TFS_VOXEL_STEP);
-        if (tfs_buf_check(&text, err) == 0)
-            tfs_voxel_lines_add(lines, (uint32_t)run,
-                                &(struct tfs_voxel_values){text.data, (uint32_t)text.size, 1});
+    if (text == NULL)
+        return tfs_fail_memory(err);
+    tfs_cells_runs_begin(&runs, cells, plane_bits(c));
+    while (tfs_cells_runs_next(&runs)) {
+        const bool line = has_line(cells, c, p, runs.values);
+        if (line)
+            values.size = (uint32_t)print_values(cells, c, p, runs.values, text);
+        tfs_voxel_lines_add(lines, (uint32_t)runs.count, line ? &values : &none);
     }
-    tfs_buf_release(&text);
-    return err->code;
+    free(text);
+    return 0;
 }
 
 /* All lines; `out` NULL: their size alone. */
@@ -212,6 +233,22 @@ static int print_lines(const struct tfs_cells *cells, const struct columns *c, s
     return err->code;
 }
 
+#define ROW_MAX 64 /* characters of a line, of kinds whose texts have a greatest size */
+
+/* Of a chunk whose text may be too long: the size of its lines, for which there is room then. */
+static int check_size(const struct tfs_cells *cells, const struct columns *c, struct tfs_buf *out,
+                      struct tfs_error *err)
+{
+    uint64_t size;
+
+    if (cells->kind->text_max == 0 || cells->kind->text_max / ROW_MAX >= cells->count)
+        return 0;
+    if (print_lines(cells, c, NULL, &size, err) == 0 &&
+        tfs_cells_check_text(cells->kind, size, err) == 0)
+        (void)tfs_buf_reserve(out, (size_t)size + 16 * ROW_MAX);
+    return err->code;
+}
+
 static int table_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                      struct tfs_buf *out, struct tfs_error *err)
 {
@@ -220,10 +257,12 @@ static int table_get(struct tfs_save *save, const struct tfs_doc *doc, struct tf
     uint64_t size;
 
     find_columns(save->tree->cells, &c);
-    if (tfs_cells_need(save, doc, at.key, plane_bits(&c), &cells, err) < 0)
+    if (tfs_cells_need(save, doc, at.key, planes_needed(save, &c), &cells, err) < 0)
         return err->code;
-    tfs_voxel_header_print(out, c.names, c.head.count);
-    print_lines(cells, &c, out, &size, err);
+    if (check_size(cells, &c, out, err) == 0) {
+        tfs_voxel_header_print(out, c.names, c.head.count);
+        print_lines(cells, &c, out, &size, err);
+    }
     tfs_cells_unref(cells);
     return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
@@ -237,11 +276,12 @@ static int64_t table_size(struct tfs_save *save, const struct tfs_doc *doc, stru
     uint64_t size = 0;
 
     find_columns(save->tree->cells, &c);
-    if (tfs_cells_need(save, doc, at.key, plane_bits(&c), &cells, &ignored) < 0)
+    if (tfs_cells_need(save, doc, at.key, planes_needed(save, &c), &cells, &ignored) < 0)
         return ignored.code;
     tfs_voxel_header_print(&head, c.names, c.head.count);
     if (tfs_buf_check(&head, &ignored) == 0)
         print_lines(cells, &c, NULL, &size, &ignored);
+    tfs_cells_check_text(cells->kind, size, &ignored);
     size += head.size;
     tfs_buf_release(&head);
     tfs_cells_unref(cells);
@@ -254,9 +294,12 @@ struct reading {
     struct tfs_voxel_reader reader;
     struct columns columns;
     struct tfs_cells_edit edit;
+    struct tfs_put *put;
     bool *there; /* voxels that have a line */
     struct tfs_buf name;
-    uint64_t values[TFS_PLANES_MAX]; /* of the row */
+    /* Of the row, by plane: its values; and what not every voxel may have, bit i: of plane i. */
+    uint64_t values[TFS_PLANES_MAX];
+    unsigned odd;
 };
 
 /* The entry of the name that a field prints. */
@@ -278,6 +321,17 @@ static int take_name(struct reading *r, const struct tfs_line *field, uint64_t *
     return 0;
 }
 
+/* The value that the game itself calls so: is there one? */
+static bool find_value(const struct tfs_plane *p, struct tfs_span name, uint64_t *value)
+{
+    if (p->name_of == NULL || name.size == 0)
+        return false;
+    for (*value = 0; *value <= p->form.high; ++*value)
+        if (tfs_span_equal(p->name_of(*value), name))
+            return true;
+    return false;
+}
+
 static int take_number(struct reading *r, unsigned plane, const struct tfs_line *field,
                        uint64_t *value, struct tfs_error *err)
 {
@@ -285,9 +339,17 @@ static int take_number(struct reading *r, unsigned plane, const struct tfs_line 
     const struct tfs_plane_form *form = &r->edit.planes[plane].form;
     const struct tfs_grid_rules rules = {tfs_plane_shape(form, r->edit.before->size, 0), form->high,
                                          p->out_of_range};
+    char quoted[TFS_QUOTED];
     int64_t number;
     uint32_t narrow;
 
+    if (find_value(p, field->text, value))
+        return 0;
+    if (p->name_of != NULL && field->text.size > 0 && field->text.data[0] > '9')
+        return tfs_fail_line(err, field,
+                             "there is no %s %s; palette.txt has the names, and 0 to %" PRIu64
+                             " are possible",
+                             p->name, tfs_name_quote(field->text, quoted), form->high);
     if (form->kind == TFS_PLANE_UNSIGNED && form->width < sizeof(uint64_t)) {
         if (tfs_line_number(field, p->name, 0, (int64_t)form->high, &number, err) == 0)
             *value = (uint64_t)number;
@@ -302,13 +364,19 @@ static int take_number(struct reading *r, unsigned plane, const struct tfs_line 
 
 static int take_values(struct reading *r, const struct tfs_voxel_row *row, struct tfs_error *err)
 {
+    const struct tfs_cells_kind *kind = r->edit.before->kind;
+
     for (unsigned k = 0; k < r->columns.head.count; k++) {
         const unsigned plane = r->columns.planes[k];
         if (r->edit.planes[plane].form.kind == TFS_PLANE_NAMES
-                ? take_name(r, &row->fields[k], &r->values[k], err) < 0
-                : take_number(r, plane, &row->fields[k], &r->values[k], err) < 0)
+                ? take_name(r, &row->fields[k], &r->values[plane], err) < 0
+                : take_number(r, plane, &row->fields[k], &r->values[plane], err) < 0)
             return err->code;
     }
+    r->odd = 0;
+    for (unsigned k = 0; k < r->columns.head.count && kind->clash != NULL; k++)
+        if (kind->clash(r->values, r->columns.planes[k]) != NULL)
+            r->odd |= 1u << r->columns.planes[k];
     return 0;
 }
 
@@ -317,11 +385,69 @@ static void set_values(struct reading *r, size_t voxel)
     for (unsigned k = 0; k < r->columns.head.count; k++) {
         const unsigned plane = r->columns.planes[k];
         if (r->edit.planes[plane].form.kind == TFS_PLANE_NAMES)
-            tfs_cells_edit_set(&r->edit, voxel, (uint32_t)r->values[k]);
+            tfs_cells_edit_set(&r->edit, voxel, (uint32_t)r->values[plane]);
         else
-            tfs_plane_set(&r->edit.planes[plane], voxel, r->values[k]);
+            tfs_plane_set(&r->edit.planes[plane], voxel, r->values[plane]);
     }
     r->there[voxel] = true;
+}
+
+/* The row's values are odd ones. A voxel that has them already may keep them. In a new chunk, what
+ * is not legal waits for another file. */
+static int set_odd(struct reading *r, struct tfs_voxel_row *row, struct tfs_error *err)
+{
+    const struct tfs_cells *before = r->edit.before;
+    bool same = true;
+
+    set_values(r, row->voxel);
+    for (unsigned k = 0; k < r->columns.head.count; k++) {
+        const unsigned plane = r->columns.planes[k];
+        same = same && tfs_plane_get(&before->planes[plane], row->voxel) == r->values[plane];
+    }
+    for (unsigned k = 0; k < r->columns.head.count && !same; k++) {
+        const unsigned plane = r->columns.planes[k];
+        if ((r->odd >> plane & 1) == 0)
+            continue;
+        if (r->put->fresh) {
+            r->put->waits = true;
+            tfs_plane_set(&r->edit.planes[plane], row->voxel, r->edit.planes[plane].form.empty);
+            continue;
+        }
+        tfs_voxel_reader_fields(&r->reader, row);
+        return tfs_fail_line(err, &row->fields[k],
+                             "voxel %" PRId64 ",%" PRId64 ",%" PRId64 ": %s %" PRIu64 " for %s",
+                             row->at[0], row->at[1], row->at[2], before->kind->planes[plane].name,
+                             r->values[plane], before->kind->clash(r->values, plane));
+    }
+    return 0;
+}
+
+/* Takes the planes that are columns; of a kind without names all voxels are empty until their line
+ * comes. */
+static int begin_planes(struct reading *r, struct tfs_error *err)
+{
+    const bool named = tfs_cells_named(r->edit.before) != NULL;
+
+    for (unsigned k = 0; k < r->columns.head.count; k++) {
+        struct tfs_cells_plane *plane = &r->edit.planes[r->columns.planes[k]];
+        if (tfs_cells_edit_plane(&r->edit, r->columns.planes[k], err) < 0)
+            return err->code;
+        r->edit.written |= 1u << r->columns.planes[k];
+        for (size_t i = 0; i < r->edit.before->count && !named; i++)
+            tfs_plane_set(plane, i, plane->form.empty);
+    }
+    return 0;
+}
+
+/* Empties voxels without a line. One that is empty keeps its name. */
+static int clear_rest(struct reading *r, struct tfs_error *err)
+{
+    const bool named = tfs_cells_named(r->edit.before) != NULL;
+
+    for (size_t i = 0; i < r->edit.before->count && named; i++)
+        if (!r->there[i] && tfs_cells_edit_clear(&r->edit, i, err) < 0)
+            return err->code;
+    return 0;
 }
 
 static int put_lines(struct reading *r, struct tfs_error *err)
@@ -329,20 +455,18 @@ static int put_lines(struct reading *r, struct tfs_error *err)
     struct tfs_voxel_row row;
     int got;
 
-    for (unsigned k = 0; k < r->columns.head.count; k++) {
-        if (tfs_cells_edit_plane(&r->edit, r->columns.planes[k], err) < 0)
-            return err->code;
-        r->edit.written |= 1u << r->columns.planes[k];
-    }
+    if (begin_planes(r, err) < 0)
+        return err->code;
     while ((got = tfs_voxel_reader_next(&r->reader, &row, err)) == 1) {
         if (!row.again && take_values(r, &row, err) < 0)
             return err->code;
-        set_values(r, row.voxel);
-    }
-    for (size_t i = 0; got == 0 && i < r->edit.before->count; i++)
-        if (!r->there[i] && tfs_cells_edit_clear(&r->edit, i, err) < 0)
+        if (r->odd == 0)
+            set_values(r, row.voxel);
+        else if (set_odd(r, &row, err) < 0)
             return err->code;
-    return got < 0 ? got : tfs_cells_edit_finish(&r->edit, r->reader.edit, err);
+    }
+    return got < 0 || clear_rest(r, err) < 0 ? err->code
+                                             : tfs_cells_edit_finish(&r->edit, r->reader.edit, err);
 }
 
 static int table_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
@@ -352,6 +476,7 @@ static int table_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
 
     if (r == NULL)
         return tfs_fail_memory(err);
+    r->put = put;
     find_columns(save->tree->cells, &r->columns);
     if (tfs_cells_edit_open(&r->edit, save, tfs_edit_doc(edit), at.key, err) == 0) {
         const struct tfs_voxel_box box = box_of(r->edit.before);

@@ -14,6 +14,9 @@
 
 extern const struct tfs_lens tfs_cells_table_lens;
 
+/* EFBIG: a text of this size is not rendered (tfs_cells_kind.text_max). */
+int tfs_cells_check_text(const struct tfs_cells_kind *kind, uint64_t size, struct tfs_error *err);
+
 /* ---- grids and palettes of a chunk (grid.c) -------------------------------------------------- */
 
 int tfs_cells_grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -47,6 +50,11 @@ extern const struct tfs_lens tfs_cells_palette_lens; /* palette.txt of a chunk *
 /* ---- names of the save (names.c) ------------------------------------------------------------- */
 
 extern const struct tfs_lens tfs_cells_names_lens; /* palette.txt of the root */
+
+/* palette.txt of a kind whose first plane has values that the game names: all of these. */
+int tfs_cells_values_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                         struct tfs_buf *out, struct tfs_error *err);
+extern const struct tfs_lens tfs_cells_values_lens;
 
 /* tfs_tree.chunk_names. */
 int tfs_cells_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,
@@ -88,11 +96,14 @@ int tfs_cells_voxels_lower(void *chunk, struct tfs_stretch at, struct tfs_error 
 void tfs_cells_voxels_print(const struct tfs_voxels *voxels, struct tfs_span voxel, bool brief,
                             struct tfs_buf *out);
 bool tfs_cells_voxels_empty(const struct tfs_voxels *voxels, struct tfs_span voxel);
+/* Of a kind with planes of TFS_PLANE_PARTIAL; and of one whose chunks have several sizes. */
+void tfs_cells_voxels_make_full(const struct tfs_voxels *voxels, uint8_t *voxel);
+struct tfs_voxel_size tfs_cells_voxels_sides(const void *chunk);
 int tfs_cells_voxels_sum(struct tfs_save *save, const struct tfs_doc *doc,
                          const struct tfs_chunk *chunk, struct tfs_voxel_sum *sum,
                          struct tfs_error *err);
 
-/* The members of struct tfs_voxels of a game whose kind has names. */
+/* The members of struct tfs_voxels of a game whose first plane has names, of whichever kind. */
 #define TFS_CELLS_VOXELS(kind)                                                                     \
     .cells = (kind), .columns = tfs_cells_columns, .chunk_size = sizeof(struct tfs_cells_edit),    \
     .open = tfs_cells_voxels_open, .close = tfs_cells_voxels_close,                                \

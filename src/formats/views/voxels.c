@@ -1,6 +1,7 @@
 /*
  * Cells <-> what pictures and comparing ask of a game (formats/picture/picture.h). A voxel is the
- * values of its planes in the table, and its name behind them.
+ * values of its planes in the table, and behind them its name, where the chunk has a table of
+ * names.
  *
  * Must not know what a game stores, pictures, nor how differences are found.
  */
@@ -67,6 +68,57 @@ static int scan_columns(const struct tfs_cells *cells, struct tfs_column *column
     return 0;
 }
 
+/* Equal voxels at height `y` of some columns, which were seen up to there. */
+static void add_solid(struct tfs_column *columns, size_t count, uint32_t y, uint32_t colour)
+{
+    const struct tfs_column solid = {
+        .top = (uint16_t)(y + 1), .colour = colour, .bed = TFS_COLOUR_NONE};
+
+    for (size_t i = 0; i < count; i++)
+        columns[i] = solid;
+}
+
+static void add_water(struct tfs_column *columns, size_t count, uint32_t y, uint32_t colour)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct tfs_column below = columns[i];
+        const bool on_something = y > 0 && below.top == y;
+        add_solid(&columns[i], 1, y, colour);
+        columns[i].water = (uint16_t)(on_something ? below.water + 1 : 1);
+        if (on_something)
+            columns[i].bed = below.water > 0 ? below.bed : below.colour;
+    }
+}
+
+/* Along the runs that the game stores, layer by layer from below. */
+static void scan_runs(const struct tfs_cells *cells, struct tfs_column *columns)
+{
+    const size_t layer = (size_t)cells->size.x * cells->size.z;
+    struct tfs_name_look look = {.kind = TFS_LOOK_UNKNOWN};
+    struct tfs_cells_runs runs;
+    uint64_t seen = 0;
+    size_t at = 0;
+    uint32_t y = 0;
+
+    tfs_cells_runs_begin(&runs, cells, 1);
+    while (tfs_cells_runs_next(&runs)) {
+        if (look.kind == TFS_LOOK_UNKNOWN || runs.values[0] != seen)
+            look = cells->kind->look(runs.values[0]);
+        seen = runs.values[0];
+        while (runs.count > 0) {
+            const size_t count = runs.count < layer - at ? runs.count : layer - at;
+            if (look.kind == TFS_LOOK_SOLID)
+                add_solid(columns + at, count, y, look.colour);
+            else if (look.kind == TFS_LOOK_WATER)
+                add_water(columns + at, count, y, look.colour);
+            runs.count -= count;
+            at += count;
+            y += at == layer;
+            at = at == layer ? 0 : at;
+        }
+    }
+}
+
 int tfs_cells_columns(struct tfs_save *save, const struct tfs_doc *doc,
                       const struct tfs_chunk *chunk, struct tfs_column *columns,
                       struct tfs_error *err)
@@ -74,10 +126,12 @@ int tfs_cells_columns(struct tfs_save *save, const struct tfs_doc *doc,
     struct tfs_cells *cells;
 
     (void)doc;
-    if (tfs_cells_make(save, chunk, 1, &cells, err) < 0)
+    if (tfs_cells_make(save, chunk, tfs_cells_runs_need(save->tree->cells, 1), &cells, err) < 0)
         return err->code;
     if (cells->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", cells->damage);
+    else if (cells->kind->next_run != NULL)
+        scan_runs(cells, columns);
     else
         scan_columns(cells, columns, err);
     tfs_cells_unref(cells);
@@ -111,10 +165,31 @@ static size_t index_of(const struct tfs_cells_edit *e, struct tfs_stretch at, ui
     return ((size_t)y * size.z + at.z) * size.x + at.x;
 }
 
+static bool has_names(const struct tfs_cells_kind *kind)
+{
+    return kind->planes[0].form.kind == TFS_PLANE_NAMES;
+}
+
 /* Is it one of the planes in front of the name? */
 static bool is_in_front(const struct tfs_cells_kind *kind, unsigned plane)
 {
-    return plane > 0 && (kind->planes[plane].flags & TFS_PLANE_IN_TABLE) != 0;
+    return (kind->planes[plane].flags & TFS_PLANE_IN_TABLE) != 0 && (plane > 0 || !has_names(kind));
+}
+
+#define VOXEL_MAX (sizeof(uint64_t) * TFS_PLANES_MAX) /* bytes in front of a name */
+
+/* Writes the values that a voxel has in front of its name; how many bytes. Those behind are 0. */
+static size_t put_front(const struct tfs_cells_kind *kind, const uint64_t *values,
+                        uint8_t bytes[VOXEL_MAX])
+{
+    size_t size = 0;
+
+    for (unsigned p = 0; p < kind->count; p++)
+        if (is_in_front(kind, p)) {
+            memcpy(bytes + size, &values[p], sizeof(values[p]));
+            size += kind->planes[p].form.width;
+        }
+    return size;
 }
 
 int tfs_cells_voxels_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
@@ -123,14 +198,14 @@ int tfs_cells_voxels_take(const void *chunk, struct tfs_stretch at, struct tfs_b
     const struct tfs_cells_edit *e = chunk;
     const struct tfs_cells_kind *kind = e->before->kind;
     const size_t i = index_of(e, at, at.from);
+    uint64_t values[TFS_PLANES_MAX];
+    uint8_t bytes[VOXEL_MAX];
 
-    for (unsigned p = 1; p < kind->count; p++)
-        if (is_in_front(kind, p)) {
-            const uint64_t value = tfs_plane_get(&e->planes[p], i);
-            for (unsigned b = 0; b < kind->planes[p].form.width; b++)
-                tfs_buf_u8(voxel, (uint8_t)(value >> 8 * b));
-        }
-    tfs_buf_add_span(voxel, tfs_cells_edit_name(e, (uint32_t)tfs_plane_get(&e->planes[0], i)));
+    for (unsigned p = 0; p < kind->count; p++)
+        values[p] = is_in_front(kind, p) ? tfs_plane_get(&e->planes[p], i) : 0;
+    tfs_buf_add(voxel, bytes, put_front(kind, values, bytes));
+    if (has_names(kind))
+        tfs_buf_add_span(voxel, tfs_cells_edit_name(e, (uint32_t)tfs_plane_get(&e->planes[0], i)));
     return tfs_buf_check(voxel, err);
 }
 
@@ -144,7 +219,7 @@ static struct voxel voxel_of(const struct tfs_cells_kind *kind, struct tfs_span 
 {
     struct voxel v = {.name = bytes};
 
-    for (unsigned p = 1; p < kind->count; p++)
+    for (unsigned p = 0; p < kind->count; p++)
         if (is_in_front(kind, p)) {
             v.values[p] = tfs_array_value(v.name.data, kind->planes[p].form.width, 0);
             v.name.data += kind->planes[p].form.width;
@@ -161,12 +236,13 @@ int tfs_cells_voxels_fill(void *chunk, struct tfs_stretch at, struct tfs_span vo
     const struct voxel v = voxel_of(kind, voxel);
     uint32_t entry;
 
-    if (tfs_cells_edit_add(e, v.name, &entry, err) < 0 || tfs_cells_edit_plane(e, 0, err) < 0)
+    if (tfs_cells_edit_plane(e, 0, err) < 0 ||
+        (has_names(kind) && tfs_cells_edit_add(e, v.name, &entry, err) < 0))
         return err->code;
     e->written |= 1;
-    for (uint32_t y = at.from; y < at.to; y++)
+    for (uint32_t y = at.from; y < at.to && has_names(kind); y++)
         tfs_cells_edit_set(e, index_of(e, at, y), entry);
-    for (unsigned p = 1; p < kind->count; p++) {
+    for (unsigned p = 0; p < kind->count; p++) {
         if (!is_in_front(kind, p))
             continue;
         if (tfs_cells_edit_plane(e, p, err) < 0)
@@ -210,23 +286,64 @@ int tfs_cells_voxels_lower(void *chunk, struct tfs_stretch at, struct tfs_error 
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* `default:dirt`, and in full `default:dirt@3` where another plane is not 0. */
+static void print_name(const struct tfs_cells_kind *kind, const struct voxel *v,
+                       struct tfs_buf *out)
+{
+    struct tfs_span name = v->name;
+
+    if (!has_names(kind) && kind->planes[0].name_of != NULL)
+        name = kind->planes[0].name_of(v->values[0]);
+    if (has_names(kind) || name.size > 0)
+        tfs_name_print(out, name);
+    else
+        tfs_table_print_number(out, (int64_t)v->values[0]);
+}
+
+/* `default:dirt`, and in full `default:dirt@3` where another plane is not 0; `Grass@76~40`, of
+ * partial ones where it is not that of a full voxel. */
 void tfs_cells_voxels_print(const struct tfs_voxels *voxels, struct tfs_span bytes, bool brief,
                             struct tfs_buf *out)
 {
-    const struct voxel v = voxel_of(voxels->cells, bytes);
+    const struct tfs_cells_kind *kind = voxels->cells;
+    const struct voxel v = voxel_of(kind, bytes);
+    const bool empty = tfs_cells_voxels_empty(voxels, bytes);
 
-    tfs_name_print(out, v.name);
-    for (unsigned p = 1; p < voxels->cells->count && !brief; p++)
-        if (v.values[p] != 0) {
-            tfs_buf_u8(out, '@');
+    print_name(kind, &v, out);
+    for (unsigned p = 1; p < kind->count && !brief; p++) {
+        const struct tfs_plane *plane = &kind->planes[p];
+        if (is_in_front(kind, p) && v.values[p] != (empty ? plane->form.empty : plane->full)) {
+            tfs_buf_u8(out, p == 1 ? '@' : '~');
             tfs_table_print_number(out, (int64_t)v.values[p]);
         }
+    }
 }
 
 bool tfs_cells_voxels_empty(const struct tfs_voxels *voxels, struct tfs_span bytes)
 {
-    return voxels->cells->is_air(voxel_of(voxels->cells, bytes).name);
+    const struct tfs_cells_kind *kind = voxels->cells;
+    const struct voxel v = voxel_of(kind, bytes);
+
+    return has_names(kind) ? kind->is_air(v.name) : v.values[0] == kind->planes[0].form.empty;
+}
+
+void tfs_cells_voxels_make_full(const struct tfs_voxels *voxels, uint8_t *voxel)
+{
+    const struct tfs_cells_kind *kind = voxels->cells;
+
+    for (unsigned p = 0; p < kind->count; p++) {
+        if (!is_in_front(kind, p))
+            continue;
+        if ((kind->planes[p].flags & TFS_PLANE_PARTIAL) != 0)
+            tfs_array_set(voxel, kind->planes[p].form.width, 0, kind->planes[p].full);
+        voxel += kind->planes[p].form.width;
+    }
+}
+
+struct tfs_voxel_size tfs_cells_voxels_sides(const void *chunk)
+{
+    const struct tfs_cells_edit *e = chunk;
+
+    return e->before->size;
 }
 
 /* ---- in short -------------------------------------------------------------------------------- */
@@ -264,6 +381,73 @@ static void add_values(const struct tfs_cells_plane *plane, size_t count, struct
         tfs_buf_add(out, plane->values, count * size);
 }
 
+static unsigned summed_planes(const struct tfs_cells_kind *kind)
+{
+    unsigned bits = 0;
+
+    for (unsigned p = 0; p < kind->count; p++)
+        bits |= (kind->planes[p].flags & TFS_PLANE_OPTIONAL) == 0 ? 1u << p : 0;
+    return bits;
+}
+
+static void add_run(const struct tfs_cells_kind *kind, const uint64_t *values, size_t count,
+                    struct tfs_buf *same)
+{
+    const uint32_t run = (uint32_t)count;
+    uint8_t *bytes = tfs_buf_reserve(same, VOXEL_MAX + sizeof(run));
+
+    if (bytes == NULL)
+        return;
+    const size_t size = (put_front(kind, values, bytes) + sizeof(run) - 1) / sizeof(run);
+    memcpy(bytes + size * sizeof(run), &run, sizeof(run));
+    same->size += (size + 1) * sizeof(run);
+}
+
+static bool same_values(const struct tfs_cells_kind *kind, const uint64_t *a, const uint64_t *b)
+{
+    uint64_t differs = 0;
+
+    for (unsigned p = 0; p < kind->count; p++)
+        differs |= a[p] ^ b[p];
+    return differs == 0;
+}
+
+static int count_values(const struct tfs_cells_kind *kind, const uint64_t *counts,
+                        struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    uint64_t values[TFS_PLANES_MAX] = {0};
+    uint8_t bytes[VOXEL_MAX];
+
+    for (; values[0] <= kind->planes[0].form.high && err->code == 0; values[0]++)
+        if (counts[values[0]] > 0)
+            tfs_voxel_sum_count(sum, (struct tfs_span){bytes, put_front(kind, values, bytes)},
+                                counts[values[0]], err);
+    return err->code;
+}
+
+/* Runs of equal voxels are the same however the game stores them. The first is of empty voxels, if
+ * only of none: checksums of this have been kept. */
+static int sum_runs(const struct tfs_cells *cells, struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    const struct tfs_cells_kind *kind = cells->kind;
+    uint64_t counts[UINT8_MAX + 1] = {0}, values[TFS_PLANES_MAX] = {0};
+    struct tfs_cells_runs runs;
+    size_t count = 0;
+
+    tfs_cells_runs_begin(&runs, cells, summed_planes(kind));
+    while (tfs_cells_runs_next(&runs)) {
+        counts[runs.values[0]] += runs.count;
+        if (!same_values(kind, runs.values, values)) {
+            add_run(kind, values, count, &sum->same);
+            memcpy(values, runs.values, sizeof(values));
+            count = 0;
+        }
+        count += runs.count;
+    }
+    add_run(kind, values, count, &sum->same);
+    return count_values(kind, counts, sum, err);
+}
+
 /* Optional planes are files of their own. */
 static void sum_planes(const struct tfs_cells *cells, struct tfs_voxel_sum *sum)
 {
@@ -274,25 +458,20 @@ static void sum_planes(const struct tfs_cells *cells, struct tfs_voxel_sum *sum)
             add_values(&cells->planes[p], cells->count, &sum->same);
 }
 
-static unsigned summed_planes(const struct tfs_cells_kind *kind)
-{
-    unsigned bits = 0;
-
-    for (unsigned p = 0; p < kind->count; p++)
-        bits |= (kind->planes[p].flags & TFS_PLANE_OPTIONAL) == 0 ? 1u << p : 0;
-    return bits;
-}
-
 int tfs_cells_voxels_sum(struct tfs_save *save, const struct tfs_doc *doc,
                          const struct tfs_chunk *chunk, struct tfs_voxel_sum *sum,
                          struct tfs_error *err)
 {
+    const struct tfs_cells_kind *kind = save->tree->cells;
     struct tfs_cells *cells;
 
-    if (tfs_cells_keep(save, doc, chunk, summed_planes(save->tree->cells), &cells, err) < 0)
+    if (tfs_cells_keep(save, doc, chunk, tfs_cells_runs_need(kind, summed_planes(kind)), &cells,
+                       err) < 0)
         return err->code;
     if (cells->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", cells->damage);
+    else if (!has_names(cells->kind))
+        sum_runs(cells, sum, err);
     else if (sum_names(cells, sum, err) == 0)
         sum_planes(cells, sum);
     tfs_cells_unref(cells);
