@@ -11,7 +11,7 @@
 #include "formats/cells/cells.h"
 #include "formats/godot_voxel/view.h"
 #include "formats/picture/picture.h"
-#include "formats/roblox/lenses.h"
+#include "formats/roblox/cells.h"
 
 #define ROUNDS 7
 
@@ -62,10 +62,10 @@ static void decode_cells(const struct tfs_chunk *chunk)
 
 static void decode_roblox(const struct tfs_chunk *chunk)
 {
-    struct tfs_rbx_cells cells;
+    struct tfs_cells *cells;
 
-    must(tfs_rbx_cells_open(save->doc, chunk->key, &cells, &err));
-    tfs_rbx_cells_release(&cells);
+    must(tfs_cells_make(save, chunk, TFS_CELLS_ALL, &cells, &err));
+    tfs_cells_unref(cells);
 }
 
 static void decode_godot(const struct tfs_chunk *chunk)

@@ -6,6 +6,7 @@
 #ifndef TFS_TESTS_PLACE_CASE_H
 #define TFS_TESTS_PLACE_CASE_H
 
+#include "formats/roblox/cells.h"
 #include "formats/roblox/lenses.h"
 #include "formats/roblox/roblox.h"
 #include "formats/whole_file.h"
@@ -16,6 +17,11 @@
 #define OLD_TERRAIN                                                                                \
     "the terrain is of the old kind (ClusterGrid): open the place in Roblox Studio, which "        \
     "converts it, and save it"
+
+/* The files of a chunk, as the tree has them. */
+enum chunk_file { PLACE_RAW, PLACE_VOXELS, PLACE_MATERIALS, PLACE_OCCUPANCY, PLACE_WATER };
+#define PLACE_FILES      5
+#define PLACE_LENS(file) (tfs_rbx_tree.chunk_files[file].lens)
 
 /* Opens the bytes with that container's codec. */
 void place_open(struct tree_files *c, const struct tfs_container *container,

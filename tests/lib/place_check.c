@@ -48,7 +48,7 @@ static void check_edit(struct tree_files *c, struct tfs_span bytes)
         return;
     REQUIRE(place_create(c, spare, &err) == 0);
     check_again(c);
-    REQUIRE(place_write(c, &tfs_rbx_materials_lens, spare, "fill 2", &err) == 0);
+    REQUIRE(place_write(c, PLACE_LENS(PLACE_MATERIALS), spare, "fill 2", &err) == 0);
     check_again(c);
     REQUIRE(place_remove(c, spare, &err) == 0);
     struct maker_bytes file = place_encode(c);

@@ -7,6 +7,7 @@
 #include "../lib/changed_files.h"
 #include "../lib/place_case.h"
 #include "formats/roblox/material.h"
+#include "formats/views/views.h"
 #include "unit.h"
 
 static struct tree_files c;
@@ -18,11 +19,7 @@ static void teardown(void)
 
 enum { WATER = 1, GRASS = 2, SLATE = 3, UNKNOWN = 31 };
 
-static const struct tfs_lens *const chunk_lenses[] = {
-    &tfs_rbx_raw_lens,       &tfs_rbx_voxels_lens, &tfs_rbx_materials_lens,
-    &tfs_rbx_occupancy_lens, &tfs_rbx_water_lens,
-};
-#define LENSES COUNT(chunk_lenses)
+#define LENSES PLACE_FILES
 
 static const struct tfs_key origin;
 
@@ -84,7 +81,7 @@ START_TEST(files_show_the_cells)
 
     place_open_hex(&c, "01 01 ff00ff ff00ff ff00ff ff02fd 02 48 00 81 02 df 64 00 ff 80 01");
     for (int i = 1; i < LENSES; i++) {
-        struct maker_bytes text = place_get(&c, chunk_lenses[i], key);
+        struct maker_bytes text = place_get(&c, PLACE_LENS(i), key);
         ck_assert_str_eq((const char *)text.data, texts[i]);
         maker_release(&text);
     }
@@ -94,8 +91,8 @@ END_TEST
 START_TEST(files_of_equal_cells_are_fills)
 {
     place_open_hex(&c, "01 03 000000 000000 000000 000000 82 ff 82 ff");
-    struct maker_bytes materials = place_get(&c, &tfs_rbx_materials_lens, origin);
-    struct maker_bytes water = place_get(&c, &tfs_rbx_water_lens, origin);
+    struct maker_bytes materials = place_get(&c, PLACE_LENS(PLACE_MATERIALS), origin);
+    struct maker_bytes water = place_get(&c, PLACE_LENS(PLACE_WATER), origin);
     ck_assert_str_eq((const char *)materials.data, "# 2 Grass\n\nfill 2\n");
     ck_assert_str_eq((const char *)water.data, "fill 0\n");
     maker_release(&materials);
@@ -108,18 +105,18 @@ START_TEST(grid_that_would_be_too_long_is_not_rendered)
     struct maker_bytes value = {0};
     struct tfs_error err = {0};
     struct tfs_buf out = {0};
-    struct tfs_at at = tfs_lens_at(&tfs_rbx_voxels_lens, origin, 0);
+    struct tfs_at at = tfs_lens_at(PLACE_LENS(PLACE_VOXELS), origin, 0);
 
     /* Edge 256, 2^24 cells: one of Sand, then Grass. */
     place_hex(&value, "01 08 000000 000000 000000 000000 06 82 fe");
     for (int i = 1; i < 65536; i++)
         place_hex(&value, "82 ff");
     place_open(&c, &tfs_rbx_blob_container, &value);
-    ck_assert_int_eq(tfs_rbx_voxels_lens.get(c.save, c.doc, at, &out, &err), -EFBIG);
+    ck_assert_int_eq(PLACE_LENS(PLACE_VOXELS)->get(c.save, c.doc, at, &out, &err), -EFBIG);
     ck_assert_uint_eq(out.size, 0);
-    ck_assert_int_lt(tfs_rbx_voxels_lens.size(c.save, c.doc, at), 0);
+    ck_assert_int_lt(PLACE_LENS(PLACE_VOXELS)->size(c.save, c.doc, at), 0);
     /* Its other files are read as ever. */
-    struct maker_bytes occupancy = place_get(&c, &tfs_rbx_occupancy_lens, origin);
+    struct maker_bytes occupancy = place_get(&c, PLACE_LENS(PLACE_OCCUPANCY), origin);
     ck_assert_str_eq((const char *)occupancy.data, "fill 255\n");
     maker_release(&occupancy);
     maker_release(&value);
@@ -176,12 +173,12 @@ START_TEST(rows_of_equal_cells_are_lines_of_their_own)
     place_offset(&value, (int32_t[3]){0}, (int32_t[3]){key.x, key.y, key.z});
     place_records(&value, cells, count);
     place_open(&c, &tfs_rbx_blob_container, &value);
-    struct maker_bytes text = place_get(&c, &tfs_rbx_voxels_lens, key);
+    struct maker_bytes text = place_get(&c, PLACE_LENS(PLACE_VOXELS), key);
     print_cells(&wanted, log2, key, cells);
     ck_assert_str_eq((const char *)text.data, (const char *)wanted.data);
-    ck_assert_int_eq(
-        tfs_rbx_voxels_lens.size(c.save, c.doc, tfs_lens_at(&tfs_rbx_voxels_lens, key, 0)),
-        (int64_t)text.size);
+    ck_assert_int_eq(PLACE_LENS(PLACE_VOXELS)
+                         ->size(c.save, c.doc, tfs_lens_at(PLACE_LENS(PLACE_VOXELS), key, 0)),
+                     (int64_t)text.size);
     maker_release(&text);
     maker_release(&value);
     tfs_buf_release(&wanted);
@@ -197,11 +194,10 @@ static void check_chunk(struct tree_files *of, int32_t x, uint32_t occupancy_of_
     snprintf(lines, sizeof(lines), "x,y,z,material,occupancy,water\n%d,0,0,Grass,%u,0\n", x,
              occupancy_of_it);
     for (int i = 0; i < LENSES; i++) {
-        struct maker_bytes text = place_get(of, chunk_lenses[i], key);
-        int64_t size =
-            chunk_lenses[i]->size(of->save, of->doc, tfs_lens_at(chunk_lenses[i], key, 0));
+        struct maker_bytes text = place_get(of, PLACE_LENS(i), key);
+        int64_t size = PLACE_LENS(i)->size(of->save, of->doc, tfs_lens_at(PLACE_LENS(i), key, 0));
         ck_assert_int_eq(size, (int64_t)text.size);
-        if (chunk_lenses[i] == &tfs_rbx_voxels_lens)
+        if (i == PLACE_VOXELS)
             ck_assert_str_eq((const char *)text.data, lines);
         maker_release(&text);
     }
@@ -225,7 +221,7 @@ START_TEST(sizes_are_those_of_the_document_that_is_asked)
 
     struct tree_files before = {.save = c.save, .doc = tfs_doc_ref(c.doc)};
     for (int32_t x = 0; x < 200; x += 7)
-        ck_assert_int_eq(place_write(&c, &tfs_rbx_occupancy_lens, (struct tfs_key){0, x, 0, 0},
+        ck_assert_int_eq(place_write(&c, PLACE_LENS(PLACE_OCCUPANCY), (struct tfs_key){0, x, 0, 0},
                                      "fill 201\n", &err),
                          0);
     for (int32_t x = 0; x < 200; x++) {
@@ -246,11 +242,11 @@ static void check_get_put(struct tree_files *of)
     for (size_t n = 0; n < of->doc->count; n++) {
         struct tfs_key key = tfs_doc_at(of->doc, n)->key;
         for (int i = 0; i < LENSES; i++) {
-            struct maker_bytes text = place_get(of, chunk_lenses[i], key);
+            struct maker_bytes text = place_get(of, PLACE_LENS(i), key);
             struct tfs_put put = {0};
             struct tfs_error err = {0};
             uint64_t version = of->doc->version;
-            int result = place_put(of, chunk_lenses[i], key, place_span(&text), &put, &err);
+            int result = place_put(of, PLACE_LENS(i), key, place_span(&text), &put, &err);
             ck_assert_msg(result == 0, "%d_%d_%d file %d: %s", key.x, key.y, key.z, i, err.text);
             ck_assert_uint_eq(of->doc->version, version);
             maker_release(&text);
@@ -304,11 +300,11 @@ START_TEST(reading_gives_what_was_written)
         tree_files_close(&b);
     }
     for (int i = 0; i < LENSES; i++) {
-        struct maker_bytes wanted = place_get(&b, chunk_lenses[i], origin);
+        struct maker_bytes wanted = place_get(&b, PLACE_LENS(i), origin);
         struct tfs_put put = {0};
         struct tfs_error err = {0};
-        if (place_put(&a, chunk_lenses[i], origin, place_span(&wanted), &put, &err) == 0) {
-            struct maker_bytes got = place_get(&a, chunk_lenses[i], origin);
+        if (place_put(&a, PLACE_LENS(i), origin, place_span(&wanted), &put, &err) == 0) {
+            struct maker_bytes got = place_get(&a, PLACE_LENS(i), origin);
             ck_assert_str_eq((const char *)got.data, (const char *)wanted.data);
             maker_release(&got);
         } else {
@@ -329,10 +325,11 @@ START_TEST(cells_that_come_to_the_old_ones_keep_their_spelling)
 
     /* 2 x Grass as two records of which one gives its occupancy. */
     place_open_hex(&c, "01 01 000000 000000 000000 000000 42 ff 02 80 05");
-    struct maker_bytes text = place_get(&c, &tfs_rbx_voxels_lens, origin);
-    ck_assert_int_eq(place_write(&c, &tfs_rbx_materials_lens, origin, "fill 2", &err), 0);
+    struct maker_bytes text = place_get(&c, PLACE_LENS(PLACE_VOXELS), origin);
+    ck_assert_int_eq(place_write(&c, PLACE_LENS(PLACE_MATERIALS), origin, "fill 2", &err), 0);
     ck_assert_uint_eq(tfs_doc_at(c.doc, 0)->blob->size, 2);
-    ck_assert_int_eq(place_put(&c, &tfs_rbx_voxels_lens, origin, place_span(&text), &put, &err), 0);
+    ck_assert_int_eq(place_put(&c, PLACE_LENS(PLACE_VOXELS), origin, place_span(&text), &put, &err),
+                     0);
     ck_assert_uint_eq(tfs_doc_at(c.doc, 0)->blob->size, 4);
     maker_release(&text);
 }
@@ -344,73 +341,72 @@ END_TEST
 #define REFUSED                          UINT32_MAX
 
 static const struct {
-    const struct tfs_lens *lens;
+    enum chunk_file file;
     uint32_t before;
     const char *text;
     uint32_t after;
     const char *says;
 } writes[] = {
-    {&tfs_rbx_materials_lens, CELL(0, 0, 0), "fill 2", CELL(GRASS, 255, 0), NULL},
-    {&tfs_rbx_materials_lens, CELL(0, 17, 7), "fill 1", CELL(WATER, 255, 0), NULL},
-    {&tfs_rbx_materials_lens, CELL(GRASS, 40, 9), "fill 0", CELL(0, 0, 0), NULL},
-    {&tfs_rbx_materials_lens, CELL(WATER, 40, 0), "fill 0", CELL(0, 0, 0), NULL},
-    {&tfs_rbx_materials_lens, CELL(GRASS, 40, 9), "fill 1", CELL(WATER, 40, 0), NULL},
-    {&tfs_rbx_materials_lens, CELL(GRASS, 40, 9), "fill 3", CELL(SLATE, 40, 9), NULL},
-    {&tfs_rbx_materials_lens, CELL(WATER, 40, 0), "fill 3", CELL(SLATE, 40, 0), NULL},
-    {&tfs_rbx_materials_lens, CELL(GRASS, 0, 0), "fill 63", CELL(63, 0, 0), NULL},
-    {&tfs_rbx_materials_lens, CELL(GRASS, 0, 0), "fill 64", REFUSED,
+    {PLACE_MATERIALS, CELL(0, 0, 0), "fill 2", CELL(GRASS, 255, 0), NULL},
+    {PLACE_MATERIALS, CELL(0, 17, 7), "fill 1", CELL(WATER, 255, 0), NULL},
+    {PLACE_MATERIALS, CELL(GRASS, 40, 9), "fill 0", CELL(0, 0, 0), NULL},
+    {PLACE_MATERIALS, CELL(WATER, 40, 0), "fill 0", CELL(0, 0, 0), NULL},
+    {PLACE_MATERIALS, CELL(GRASS, 40, 9), "fill 1", CELL(WATER, 40, 0), NULL},
+    {PLACE_MATERIALS, CELL(GRASS, 40, 9), "fill 3", CELL(SLATE, 40, 9), NULL},
+    {PLACE_MATERIALS, CELL(WATER, 40, 0), "fill 3", CELL(SLATE, 40, 0), NULL},
+    {PLACE_MATERIALS, CELL(GRASS, 0, 0), "fill 63", CELL(63, 0, 0), NULL},
+    {PLACE_MATERIALS, CELL(GRASS, 0, 0), "fill 64", REFUSED,
      "value 64 is out of range, materials are 0 to 63"},
-    {&tfs_rbx_occupancy_lens, CELL(GRASS, 255, 0), "fill 40", CELL(GRASS, 40, 0), NULL},
-    {&tfs_rbx_occupancy_lens, CELL(GRASS, 40, 9), "fill 0", CELL(GRASS, 0, 9), NULL},
-    {&tfs_rbx_occupancy_lens, CELL(GRASS, 40, 9), "fill 255", CELL(GRASS, 255, 0), NULL},
-    {&tfs_rbx_occupancy_lens, CELL(WATER, 40, 0), "fill 41", CELL(WATER, 41, 0), NULL},
-    {&tfs_rbx_occupancy_lens, CELL(0, 17, 0), "fill 17", CELL(0, 17, 0), NULL},
-    {&tfs_rbx_occupancy_lens, CELL(0, 17, 0), "fill 0", CELL(0, 0, 0), NULL},
-    {&tfs_rbx_occupancy_lens, CELL(0, 0, 0), "fill 40", REFUSED,
+    {PLACE_OCCUPANCY, CELL(GRASS, 255, 0), "fill 40", CELL(GRASS, 40, 0), NULL},
+    {PLACE_OCCUPANCY, CELL(GRASS, 40, 9), "fill 0", CELL(GRASS, 0, 9), NULL},
+    {PLACE_OCCUPANCY, CELL(GRASS, 40, 9), "fill 255", CELL(GRASS, 255, 0), NULL},
+    {PLACE_OCCUPANCY, CELL(WATER, 40, 0), "fill 41", CELL(WATER, 41, 0), NULL},
+    {PLACE_OCCUPANCY, CELL(0, 17, 0), "fill 17", CELL(0, 17, 0), NULL},
+    {PLACE_OCCUPANCY, CELL(0, 17, 0), "fill 0", CELL(0, 0, 0), NULL},
+    {PLACE_OCCUPANCY, CELL(0, 0, 0), "fill 40", REFUSED,
      "voxel 0,0,0: occupancy 40 for Air; give the cell a material first"},
-    {&tfs_rbx_occupancy_lens, CELL(GRASS, 0, 0), "fill 256", REFUSED,
+    {PLACE_OCCUPANCY, CELL(GRASS, 0, 0), "fill 256", REFUSED,
      "value 256 is out of range, occupancy is 0 to 255"},
-    {&tfs_rbx_water_lens, CELL(GRASS, 40, 0), "fill 255", CELL(GRASS, 40, 255), NULL},
-    {&tfs_rbx_water_lens, CELL(GRASS, 40, 9), "fill 0", CELL(GRASS, 40, 0), NULL},
-    {&tfs_rbx_water_lens, CELL(0, 0, 9), "fill 0", CELL(0, 0, 0), NULL},
-    {&tfs_rbx_water_lens, CELL(WATER, 40, 9), "fill 9", CELL(WATER, 40, 9), NULL},
-    {&tfs_rbx_water_lens, CELL(GRASS, 255, 0), "fill 9", REFUSED,
+    {PLACE_WATER, CELL(GRASS, 40, 0), "fill 255", CELL(GRASS, 40, 255), NULL},
+    {PLACE_WATER, CELL(GRASS, 40, 9), "fill 0", CELL(GRASS, 40, 0), NULL},
+    {PLACE_WATER, CELL(0, 0, 9), "fill 0", CELL(0, 0, 0), NULL},
+    {PLACE_WATER, CELL(WATER, 40, 9), "fill 9", CELL(WATER, 40, 9), NULL},
+    {PLACE_WATER, CELL(GRASS, 255, 0), "fill 9", REFUSED,
      "voxel 0,0,0: water 9 for a cell of occupancy 255; lower the occupancy first"},
-    {&tfs_rbx_water_lens, CELL(WATER, 40, 0), "fill 9", REFUSED,
+    {PLACE_WATER, CELL(WATER, 40, 0), "fill 9", REFUSED,
      "voxel 0,0,0: water 9 for Water, which has no room for more"},
-    {&tfs_rbx_water_lens, CELL(0, 0, 0), "fill 9", REFUSED,
+    {PLACE_WATER, CELL(0, 0, 0), "fill 9", REFUSED,
      "voxel 0,0,0: water 9 for Air; give the cell a material first"},
 
 #define HEADER "x,y,z,material,occupancy,water\n"
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "0,0,0,Grass,40,9\n", CELL(GRASS, 40, 9), NULL},
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "0,0,0,31,40,9\n", CELL(UNKNOWN, 40, 9), NULL},
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "0,0,0,2,255,0\n", CELL(GRASS, 255, 0), NULL},
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "0,0,0,Grass,1,2\n0,0,0,Slate,3,0",
-     CELL(SLATE, 3, 0), NULL},
-    {&tfs_rbx_voxels_lens, CELL(GRASS, 40, 9), HEADER, CELL(0, 0, 0), NULL},
-    {&tfs_rbx_voxels_lens, CELL(GRASS, 40, 9), HEADER "0,0,0,Air,0,0", CELL(0, 0, 0), NULL},
-    {&tfs_rbx_voxels_lens, CELL(0, 17, 0), HEADER "0,0,0,Air,17,0", CELL(0, 17, 0), NULL},
-    {&tfs_rbx_voxels_lens, CELL(GRASS, 255, 9), HEADER "0,0,0,Grass,255,9", CELL(GRASS, 255, 9),
+    {PLACE_VOXELS, CELL(0, 0, 0), HEADER "0,0,0,Grass,40,9\n", CELL(GRASS, 40, 9), NULL},
+    {PLACE_VOXELS, CELL(0, 0, 0), HEADER "0,0,0,31,40,9\n", CELL(UNKNOWN, 40, 9), NULL},
+    {PLACE_VOXELS, CELL(0, 0, 0), HEADER "0,0,0,2,255,0\n", CELL(GRASS, 255, 0), NULL},
+    {PLACE_VOXELS, CELL(0, 0, 0), HEADER "0,0,0,Grass,1,2\n0,0,0,Slate,3,0", CELL(SLATE, 3, 0),
      NULL},
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "0,0,0,Air,17,0", REFUSED,
-     "voxel 0,0,0: Air has no occupancy"},
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "0,0,0,Air,0,7", REFUSED,
-     "voxel 0,0,0: Air has no water beside it; the material Water has"},
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "0,0,0,Water,1,7", REFUSED,
-     "voxel 0,0,0: Water has no room for more water"},
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "0,0,0,Grass,255,7", REFUSED,
-     "voxel 0,0,0: a cell of occupancy 255 has no room for water"},
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "0,0,0,grass,255,0", REFUSED,
+    {PLACE_VOXELS, CELL(GRASS, 40, 9), HEADER, CELL(0, 0, 0), NULL},
+    {PLACE_VOXELS, CELL(GRASS, 40, 9), HEADER "0,0,0,Air,0,0", CELL(0, 0, 0), NULL},
+    {PLACE_VOXELS, CELL(0, 17, 0), HEADER "0,0,0,Air,17,0", CELL(0, 17, 0), NULL},
+    {PLACE_VOXELS, CELL(GRASS, 255, 9), HEADER "0,0,0,Grass,255,9", CELL(GRASS, 255, 9), NULL},
+    {PLACE_VOXELS, CELL(0, 0, 0), HEADER "0,0,0,Air,17,0", REFUSED,
+     "voxel 0,0,0: occupancy 17 for Air; give the cell a material first"},
+    {PLACE_VOXELS, CELL(0, 0, 0), HEADER "0,0,0,Air,0,7", REFUSED,
+     "voxel 0,0,0: water 7 for Air; give the cell a material first"},
+    {PLACE_VOXELS, CELL(0, 0, 0), HEADER "0,0,0,Water,1,7", REFUSED,
+     "voxel 0,0,0: water 7 for Water, which has no room for more"},
+    {PLACE_VOXELS, CELL(0, 0, 0), HEADER "0,0,0,Grass,255,7", REFUSED,
+     "voxel 0,0,0: water 7 for a cell of occupancy 255; lower the occupancy first"},
+    {PLACE_VOXELS, CELL(0, 0, 0), HEADER "0,0,0,grass,255,0", REFUSED,
      "there is no material grass; palette.txt has the names, and 0 to 63 are possible"},
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "0,0,0,64,255,0", REFUSED,
+    {PLACE_VOXELS, CELL(0, 0, 0), HEADER "0,0,0,64,255,0", REFUSED,
      "material 64 is out of range, 0 to 63"},
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "1,0,0,Grass,255,0", REFUSED,
+    {PLACE_VOXELS, CELL(0, 0, 0), HEADER "1,0,0,Grass,255,0", REFUSED,
      "x 1 is outside chunk 0_0_0, which has x 0 to 0"},
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), HEADER "0,0,0,Grass,255,0\n0,-1,0,Grass,255,0", REFUSED,
+    {PLACE_VOXELS, CELL(0, 0, 0), HEADER "0,0,0,Grass,255,0\n0,-1,0,Grass,255,0", REFUSED,
      "y -1 is outside chunk 0_0_0, which has y 0 to 0"},
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), "x,y,z,block\n", REFUSED,
+    {PLACE_VOXELS, CELL(0, 0, 0), "x,y,z,block\n", REFUSED,
      "the column block is not known, the columns are x,y,z,material,occupancy,water"},
-    {&tfs_rbx_voxels_lens, CELL(0, 0, 0), "", REFUSED,
+    {PLACE_VOXELS, CELL(0, 0, 0), "", REFUSED,
      "the header line is missing, the columns are x,y,z,material,occupancy,water"},
 };
 
@@ -428,7 +424,7 @@ START_TEST(written_values_do_what_the_table_says)
     struct tfs_error err = {0};
 
     open_cell(&c, writes[_i].before);
-    int result = place_write(&c, writes[_i].lens, origin, writes[_i].text, &err);
+    int result = place_write(&c, PLACE_LENS(writes[_i].file), origin, writes[_i].text, &err);
     if (writes[_i].after == REFUSED) {
         ck_assert_int_eq(result, -EBADMSG);
         ck_assert_str_eq(err.text, writes[_i].says);
@@ -449,7 +445,8 @@ START_TEST(refused_value_is_named_with_voxel_line_and_column)
     /* Grass of occupancy 40, but the last cell is full. */
     place_open_hex(&c, "01 01 ff00ff ff00ff ff00ff ff02fd c2 28 06 02");
     ck_assert_int_eq(
-        place_write(&c, &tfs_rbx_water_lens, (struct tfs_key){0, -1, 2, -3}, text, &err), -EBADMSG);
+        place_write(&c, PLACE_LENS(PLACE_WATER), (struct tfs_key){0, -1, 2, -3}, text, &err),
+        -EBADMSG);
     ck_assert_str_eq(
         err.text, "voxel -1,5,-5: water 17 for a cell of occupancy 255; lower the occupancy first");
     ck_assert_uint_eq(err.line, 7);
@@ -465,15 +462,15 @@ START_TEST(raw_is_stored_as_written)
     const uint8_t bad[] = {0x42, 0xff, 0x82, 0x07};
 
     place_open_hex(&c, "01 01 000000 000000 000000 000000 80 07");
-    ck_assert_int_eq(
-        place_put(&c, &tfs_rbx_raw_lens, origin, (struct tfs_span){odd, sizeof(odd)}, &put, &err),
-        0);
-    struct maker_bytes raw = place_get(&c, &tfs_rbx_raw_lens, origin);
+    ck_assert_int_eq(place_put(&c, PLACE_LENS(PLACE_RAW), origin,
+                               (struct tfs_span){odd, sizeof(odd)}, &put, &err),
+                     0);
+    struct maker_bytes raw = place_get(&c, PLACE_LENS(PLACE_RAW), origin);
     ck_assert_uint_eq(raw.size, sizeof(odd));
     ck_assert_mem_eq(raw.data, odd, sizeof(odd));
-    ck_assert_int_eq(
-        place_put(&c, &tfs_rbx_raw_lens, origin, (struct tfs_span){bad, sizeof(bad)}, &put, &err),
-        -EBADMSG);
+    ck_assert_int_eq(place_put(&c, PLACE_LENS(PLACE_RAW), origin,
+                               (struct tfs_span){bad, sizeof(bad)}, &put, &err),
+                     -EBADMSG);
     maker_release(&raw);
 }
 END_TEST
@@ -494,8 +491,7 @@ static void copy_in_order(struct tree_files *of, struct tfs_key to, struct maker
             struct tfs_error err = {0};
             if (i >= 0 && (!waiting[i] || i == order[n]))
                 continue;
-            int result =
-                place_put(of, chunk_lenses[file], to, place_span(&texts[file]), &put, &err);
+            int result = place_put(of, PLACE_LENS(file), to, place_span(&texts[file]), &put, &err);
             ck_assert_msg(result == 0, "file %d: %s", file, err.text);
             waiting[file] = put.waits;
         }
@@ -527,7 +523,7 @@ static void check_copy(struct tree_files *of, int number, int first)
     for (int i = 0; i < LENSES - first; i++)
         order[i] += first;
     for (int i = 0; i < LENSES; i++)
-        texts[i] = place_get(of, chunk_lenses[i], origin);
+        texts[i] = place_get(of, PLACE_LENS(i), origin);
     ck_assert_int_eq(place_create(of, to, &err), 0);
     copy_in_order(of, to, texts, order, LENSES - first);
     ck_assert_uint_eq(tfs_rbx_records_compare(tfs_blob_span(tfs_doc_find(of->doc, origin)->blob),
@@ -563,17 +559,17 @@ START_TEST(voxels_of_another_chunk_are_shifted_into_a_new_one)
 
     place_open_hex(&c, "01 01");
     ck_assert_int_eq(place_create(&c, to, &err), 0);
-    ck_assert_int_eq(place_put(&c, &tfs_rbx_voxels_lens, to, tfs_span_of(text), &put, &err), 0);
-    struct maker_bytes got = place_get(&c, &tfs_rbx_voxels_lens, to);
+    ck_assert_int_eq(place_put(&c, PLACE_LENS(PLACE_VOXELS), to, tfs_span_of(text), &put, &err), 0);
+    struct maker_bytes got = place_get(&c, PLACE_LENS(PLACE_VOXELS), to);
     ck_assert_str_eq((const char *)got.data, HEADER "-6,0,0,Grass,255,0\n-5,1,1,Slate,40,9\n");
     maker_release(&got);
     /* What is there already is accepted from there at any time, anything else is not. */
-    ck_assert_int_eq(place_write(&c, &tfs_rbx_voxels_lens, to, text, &err), 0);
-    ck_assert_int_eq(place_put(&c, &tfs_rbx_voxels_lens, to, tfs_span_of(two), &put, &err),
+    ck_assert_int_eq(place_write(&c, PLACE_LENS(PLACE_VOXELS), to, text, &err), 0);
+    ck_assert_int_eq(place_put(&c, PLACE_LENS(PLACE_VOXELS), to, tfs_span_of(two), &put, &err),
                      -EBADMSG);
     ck_assert_str_eq(err.text, "x 4 is outside chunk 1_0_0, which has x 2 to 3");
     tfs_error_reset(&err);
-    ck_assert_int_eq(place_write(&c, &tfs_rbx_voxels_lens, to,
+    ck_assert_int_eq(place_write(&c, PLACE_LENS(PLACE_VOXELS), to,
                                  HEADER "2,0,0,Grass,255,0\n3,1,1,Slate,40,8\n", &err),
                      -EBADMSG);
     ck_assert_uint_eq(err.line, 2);
@@ -587,23 +583,23 @@ END_TEST
 START_TEST(changes_name_the_files_that_read_differently)
 {
     static const struct {
-        const struct tfs_lens *lens;
+        enum chunk_file file;
         const char *text;
         const char *files;
     } cases[] = {
-        {&tfs_rbx_materials_lens, "fill 3", "raw.bin voxels.csv materials.txt " ARRAYS},
-        {&tfs_rbx_occupancy_lens, "fill 41", "raw.bin voxels.csv occupancy.txt " ARRAYS},
-        {&tfs_rbx_occupancy_lens, "fill 255", "raw.bin voxels.csv occupancy.txt water.txt " ARRAYS},
-        {&tfs_rbx_water_lens, "fill 0", "raw.bin voxels.csv water.txt " ARRAYS},
-        {&tfs_rbx_materials_lens, "fill 0",
+        {PLACE_MATERIALS, "fill 3", "raw.bin voxels.csv materials.txt " ARRAYS},
+        {PLACE_OCCUPANCY, "fill 41", "raw.bin voxels.csv occupancy.txt " ARRAYS},
+        {PLACE_OCCUPANCY, "fill 255", "raw.bin voxels.csv occupancy.txt water.txt " ARRAYS},
+        {PLACE_WATER, "fill 0", "raw.bin voxels.csv water.txt " ARRAYS},
+        {PLACE_MATERIALS, "fill 0",
          "raw.bin voxels.csv materials.txt occupancy.txt water.txt " ARRAYS},
-        {&tfs_rbx_raw_lens, "\xc2\x28\x01\x09", ""},
+        {PLACE_RAW, "\xc2\x28\x01\x09", ""},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         struct tfs_error err = {0};
         open_cell(&c, CELL(GRASS, 40, 9));
         struct tfs_doc *before = tfs_doc_ref(c.doc);
-        place_write(&c, cases[i].lens, origin, cases[i].text, &err);
+        place_write(&c, PLACE_LENS(cases[i].file), origin, cases[i].text, &err);
         const uint32_t changes =
             tfs_rbx_tree.chunk_changes(tfs_doc_at(before, 0), tfs_doc_at(c.doc, 0));
         ck_assert_str_eq(changed_chunk_files(&tfs_rbx_tree, changes), cases[i].files);
@@ -622,7 +618,7 @@ START_TEST(another_spelling_changes_raw_alone)
     open_cell(&c, CELL(GRASS, 255, 0));
     struct tfs_doc *before = tfs_doc_ref(c.doc);
     ck_assert_int_eq(
-        place_put(&c, &tfs_rbx_raw_lens, origin, (struct tfs_span){same, 2}, &put, &err), 0);
+        place_put(&c, PLACE_LENS(PLACE_RAW), origin, (struct tfs_span){same, 2}, &put, &err), 0);
     ck_assert_uint_eq(tfs_rbx_tree.chunk_changes(tfs_doc_at(before, 0), tfs_doc_at(c.doc, 0)), 1);
     tfs_doc_unref(before);
 }
@@ -631,10 +627,10 @@ END_TEST
 START_TEST(palette_lists_the_materials)
 {
     place_open_hex(&c, "01 05");
-    struct maker_bytes text = place_get(&c, &tfs_rbx_palette_lens, origin);
+    struct maker_bytes text = place_get(&c, &tfs_cells_values_lens, origin);
     ck_assert(strncmp((const char *)text.data, "0 Air\n1 Water\n2 Grass\n", 22) == 0);
     ck_assert_ptr_nonnull(strstr((const char *)text.data, "22 Pavement\n"));
-    ck_assert(tfs_rbx_palette_lens.put == NULL);
+    ck_assert(tfs_cells_values_lens.put == NULL);
     maker_release(&text);
 }
 END_TEST

@@ -135,7 +135,8 @@ static void add_around(struct regions *r, int64_t x, int64_t y, int64_t z)
 
 static void slow_physics(const struct maker_bytes *grid, struct maker_bytes *out)
 {
-    static uint32_t cells[1 << 18];
+    static uint8_t materials[1 << 18];
+    const struct tfs_rbx_planes planes = {{materials}};
     struct regions r = {0};
     struct tfs_rbx_index index = {0};
     struct tfs_error err = {0};
@@ -145,9 +146,9 @@ static void slow_physics(const struct maker_bytes *grid, struct maker_bytes *out
     const int64_t edge = INT64_C(1) << index.log2;
     for (size_t n = 0; n < index.count; n++) {
         const struct tfs_rbx_entry *e = &index.entries[n];
-        ck_assert_int_eq(tfs_rbx_records_decode(e->records, index.log2, cells, &err), 0);
+        ck_assert_int_eq(tfs_rbx_records_decode(e->records, index.log2, &planes, &err), 0);
         for (int64_t i = 0; i < edge * edge * edge; i++)
-            if (tfs_rbx_cell_material(cells[i]) != 0)
+            if (materials[i] != 0)
                 add_around(&r, e->position.x * edge + i % edge,
                            e->position.y * edge + i / edge / edge,
                            e->position.z * edge + i / edge % edge);

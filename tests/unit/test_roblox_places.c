@@ -204,8 +204,8 @@ static void check_edit(const struct place *place)
 
     place_open(&c, place->container, &place->bytes);
     const struct tfs_key key = first_chunk(c.doc)->key;
-    struct maker_bytes raw = place_get(&c, &tfs_rbx_raw_lens, key);
-    ck_assert_int_eq(place_write(&c, &tfs_rbx_materials_lens, key, "fill 31", &err), 0);
+    struct maker_bytes raw = place_get(&c, PLACE_LENS(PLACE_RAW), key);
+    ck_assert_int_eq(place_write(&c, PLACE_LENS(PLACE_MATERIALS), key, "fill 31", &err), 0);
     struct maker_bytes file = place_encode(&c);
     ck_assert_int_eq(check_back(&c, &file), 0);
     place_open(&again, place->container, &file);
@@ -220,7 +220,7 @@ static void check_edit(const struct place *place)
     check_physics_follows(&again);
 
     /* Taken back, it is the file that was opened. */
-    ck_assert_int_eq(place_put(&c, &tfs_rbx_raw_lens, key, place_span(&raw), &put, &err), 0);
+    ck_assert_int_eq(place_put(&c, PLACE_LENS(PLACE_RAW), key, place_span(&raw), &put, &err), 0);
     struct maker_bytes back = place_encode(&c);
     ck_assert(tfs_span_equal(place_span(&back), place_span(&place->bytes)));
     maker_release(&rest);
@@ -264,7 +264,7 @@ START_TEST(places_with_a_byte_that_was_not_written_are_found)
 
     place_open(&c, place.container, &place.bytes);
     ck_assert_int_eq(
-        place_write(&c, &tfs_rbx_materials_lens, first_chunk(c.doc)->key, "fill 31", &err), 0);
+        place_write(&c, PLACE_LENS(PLACE_MATERIALS), first_chunk(c.doc)->key, "fill 31", &err), 0);
     struct maker_bytes file = place_encode(&c);
     for (size_t i = 0; i < file.size; i++) {
         file.data[i] ^= (uint8_t)(1u << i % 8);
@@ -364,7 +364,7 @@ START_TEST(physics_stays_when_no_voxel_changed)
 
     /* A voxel in it is seen. */
     ck_assert_int_eq(
-        place_write(&c, &tfs_rbx_voxels_lens, far,
+        place_write(&c, PLACE_LENS(PLACE_VOXELS), far,
                     "x,y,z,material,occupancy,water\n3204,3204,3204,Rock,255,0\n", &err),
         0);
     file = place_encode(&c);
@@ -400,9 +400,9 @@ START_TEST(regions_are_edited_apart)
         ck_assert_uint_eq(tfs_doc_group_count(c.doc, 1), 3);
         ck_assert_uint_eq(tfs_doc_group_count(c.doc, 2), 2);
         ck_assert_int_eq(place_create(&c, (struct tfs_key){2, 9, 9, 9}, &err), 0);
-        ck_assert_int_eq(
-            place_write(&c, &tfs_rbx_materials_lens, (struct tfs_key){2, 9, 9, 9}, "fill 2", &err),
-            0);
+        ck_assert_int_eq(place_write(&c, PLACE_LENS(PLACE_MATERIALS), (struct tfs_key){2, 9, 9, 9},
+                                     "fill 2", &err),
+                         0);
         ck_assert_int_eq(place_create(&c, (struct tfs_key){3, 9, 9, 9}, &err), -EROFS);
         struct maker_bytes file = place_encode(&c);
         place_open(&again, container, &file);

@@ -166,7 +166,7 @@ START_TEST(chunk_too_far_out_is_refused_where_it_is_new)
     /* x = 262145 is stored. */
     place_open_hex(&c, "01 00  000000 040000 000000 010000 02");
     ck_assert_ptr_nonnull(tfs_facts_find(c.doc->facts, TFS_NOTE_WARNING));
-    ck_assert_int_eq(place_write(&c, &tfs_rbx_materials_lens, at_x(262145), "fill 3", &err), 0);
+    ck_assert_int_eq(place_write(&c, PLACE_LENS(PLACE_MATERIALS), at_x(262145), "fill 3", &err), 0);
     ck_assert_int_eq(place_create(&c, at_x(262144), &err), 0);
     ck_assert_int_eq(place_create(&c, (struct tfs_key){0, 0, -262145, 0}, &err), -EINVAL);
     ck_assert_str_eq(err.text, "chunk 0_-262145_0 is too far out: the engine takes coordinates "
@@ -181,7 +181,7 @@ START_TEST(chunk_with_its_last_voxel_gone_stays)
     struct tfs_error err = {0};
 
     place_open_hex(&c, three);
-    ck_assert_int_eq(place_write(&c, &tfs_rbx_materials_lens, at_x(2), "fill 0", &err), 0);
+    ck_assert_int_eq(place_write(&c, PLACE_LENS(PLACE_MATERIALS), at_x(2), "fill 0", &err), 0);
     assert_file(&c, "01 00  000000 000000 000000 000000 02"
                     "       000000 000000 000000 020000 00"
                     "       000000 000000 000000 020000 06");

@@ -1,64 +1,122 @@
 /*
- * What the lenses of a chunk share: its cells, storing them, and which cells there may be.
+ * The records of a chunk <-> cells: material, occupancy and water of every voxel; and which cells
+ * there may be (FORMAT.md, section 6).
  *
- * Must not know any text.
+ * Must not know what files show.
  */
+#include "formats/roblox/cells.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "formats/roblox/lenses.h"
-#include "formats/roblox/material.h"
+#include "formats/cells/edit.h"
 #include "formats/roblox/source.h"
 
-int tfs_rbx_check_text_size(uint64_t size, struct tfs_error *err)
+enum { MATERIAL = TFS_RBX_PLANE_MATERIAL, OCCUPANCY, WATER };
+
+#define FULL 255 /* occupancy */
+
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
 {
-    if (size <= TFS_RBX_TEXT_MAX)
+    const uint32_t log2 = tfs_rbx_chunk_log2(&cells->chunk), edge = tfs_rbx_edge(log2);
+    const size_t size = tfs_rbx_cell_count(log2);
+    struct tfs_rbx_planes planes = {{NULL}};
+
+    cells->size = (struct tfs_voxel_size){edge, edge, edge};
+    for (unsigned i = 0; i < TFS_RBX_PLANES; i++) {
+        if ((wanted >> i & 1) == 0)
+            continue;
+        planes.values[i] = cells->planes[i].values = malloc(size);
+        if (planes.values[i] == NULL)
+            return tfs_fail_memory(err);
+        cells->weight += size;
+    }
+    return wanted == 0 ? 0
+                       : tfs_rbx_records_decode(tfs_blob_span(cells->stored), log2, &planes, err);
+}
+
+static bool next_run(struct tfs_cursor *stored, uint64_t values[TFS_PLANES_MAX], size_t *count)
+{
+    struct tfs_rbx_run run;
+
+    if (!tfs_rbx_run_take(stored, &run))
+        return false;
+    for (unsigned i = 0; i < TFS_RBX_PLANES; i++)
+        values[i] = tfs_rbx_cell_value(run.cell, i);
+    *count = run.count;
+    return true;
+}
+
+static void release(struct tfs_cells *cells)
+{
+    for (unsigned i = 0; i < TFS_RBX_PLANES; i++)
+        free(cells->planes[i].values);
+}
+
+static struct tfs_voxel_size group_size(const struct tfs_doc *doc, uint32_t group)
+{
+    const struct tfs_rbx_group *found = tfs_rbx_group(doc, group);
+    const uint32_t edge = tfs_rbx_edge((found != NULL ? found : tfs_rbx_group(doc, 0))->log2);
+
+    return (struct tfs_voxel_size){edge, edge, edge};
+}
+
+/* ---- the rules of the game ------------------------------------------------------------------- */
+
+/* Air has neither occupancy nor water, Water no water beside itself, a full cell none either. (What
+ * is stored already need not be so.) */
+static const char *legal(const uint64_t *values, unsigned plane)
+{
+    if (plane == MATERIAL || values[plane] == 0)
+        return NULL;
+    if (values[MATERIAL] == TFS_RBX_AIR)
+        return "Air; give the cell a material first";
+    if (plane == OCCUPANCY)
+        return NULL;
+    if (values[MATERIAL] == TFS_RBX_WATER)
+        return "Water, which has no room for more";
+    return values[OCCUPANCY] == FULL ? "a cell of occupancy 255; lower the occupancy first" : NULL;
+}
+
+static bool is_written(const struct tfs_cells_edit *e, unsigned plane)
+{
+    return (e->written >> plane & 1) != 0;
+}
+
+/* A cell that becomes Air loses the rest, one that was Air is full; Water has no room for more.
+ * What somebody wrote stays. */
+static void settle_material(struct tfs_cells_edit *e, size_t i)
+{
+    const uint64_t material = tfs_plane_get(&e->planes[MATERIAL], i);
+    const bool was_air = tfs_plane_get(&e->before->planes[MATERIAL], i) == TFS_RBX_AIR;
+    const bool is_air = material == TFS_RBX_AIR;
+
+    if (!is_written(e, OCCUPANCY) && (is_air || was_air))
+        tfs_plane_set(&e->planes[OCCUPANCY], i, is_air ? 0 : FULL);
+    if (!is_written(e, WATER) && (is_air || was_air || material == TFS_RBX_WATER))
+        tfs_plane_set(&e->planes[WATER], i, 0);
+}
+
+/* A cell that becomes full has no room for water. */
+static int settle(struct tfs_cells_edit *e, struct tfs_error *err)
+{
+    const size_t count = e->before->count;
+
+    if (is_written(e, OCCUPANCY) && is_written(e, WATER))
         return 0;
-    return tfs_fail(err, -EFBIG,
-                    "would be %llu bytes long, more than the %llu that are rendered; raw.bin has "
-                    "the chunk as it is stored",
-                    (unsigned long long)size, (unsigned long long)TFS_RBX_TEXT_MAX);
-}
-
-int tfs_rbx_cells_open(const struct tfs_doc *doc, struct tfs_key key, struct tfs_rbx_cells *c,
-                       struct tfs_error *err)
-{
-    const struct tfs_chunk *chunk;
-    struct tfs_rbx_cells opened = {0};
-
-    if (tfs_doc_need(doc, key, &chunk, err) < 0)
+    if (tfs_cells_edit_plane(e, OCCUPANCY, err) < 0 || tfs_cells_edit_plane(e, WATER, err) < 0)
         return err->code;
-    opened.chunk = *chunk;
-    opened.edge = tfs_rbx_edge(tfs_rbx_chunk_log2(chunk));
-    opened.count = tfs_rbx_cell_count(tfs_rbx_chunk_log2(chunk));
-    opened.cells = malloc(opened.count * sizeof(*opened.cells));
-    if (opened.cells == NULL)
-        return tfs_fail_memory(err);
-    if (tfs_rbx_records_decode(tfs_blob_span(chunk->blob), tfs_rbx_chunk_log2(chunk), opened.cells,
-                               err) < 0)
-        free(opened.cells);
-    else
-        *c = opened;
-    return err->code;
+    for (size_t i = 0; (i = tfs_cells_edit_changed(e, MATERIAL, i)) < count; i++)
+        settle_material(e, i);
+    for (size_t i = 0; (i = tfs_cells_edit_changed(e, OCCUPANCY, i)) < count; i++)
+        if (!is_written(e, WATER) && tfs_plane_get(&e->planes[OCCUPANCY], i) == FULL)
+            tfs_plane_set(&e->planes[WATER], i, 0);
+    return 0;
 }
 
-void tfs_rbx_cells_release(struct tfs_rbx_cells *c)
-{
-    free(c->cells);
-    *c = (struct tfs_rbx_cells){0};
-}
-
-struct tfs_rbx_voxel tfs_rbx_voxel_of(const struct tfs_rbx_cells *c, size_t cell)
-{
-    const struct tfs_key key = c->chunk.key;
-    const size_t edge = c->edge;
-
-    return (struct tfs_rbx_voxel){
-        (int64_t)key.x * c->edge + (int64_t)(cell % edge),
-        (int64_t)key.y * c->edge + (int64_t)(cell / edge / edge),
-        (int64_t)key.z * c->edge + (int64_t)(cell / edge % edge),
-    };
-}
+/* ---- storing --------------------------------------------------------------------------------- */
 
 int tfs_rbx_store_records(struct tfs_edit *edit, const struct tfs_chunk *chunk,
                           struct tfs_span records, struct tfs_error *err)
@@ -75,31 +133,75 @@ int tfs_rbx_store_records(struct tfs_edit *edit, const struct tfs_chunk *chunk,
     return err->code;
 }
 
-int tfs_rbx_store_cells(struct tfs_edit *edit, const struct tfs_rbx_cells *c, struct tfs_error *err)
+static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
 {
+    struct tfs_rbx_planes planes;
     struct tfs_buf records = {0};
 
-    tfs_rbx_records_encode(&records, c->cells, c->count);
-    if (tfs_buf_check(&records, err) == 0 &&
-        tfs_rbx_records_compare(tfs_blob_span(c->chunk.blob), tfs_buf_span(&records)) != 0)
-        tfs_rbx_store_records(edit, &c->chunk, tfs_buf_span(&records), err);
+    for (unsigned i = 0; i < TFS_RBX_PLANES; i++)
+        planes.values[i] = e->planes[i].values;
+    tfs_rbx_records_encode(&records, &planes, e->before->count);
+    if (tfs_buf_check(&records, err) == 0)
+        tfs_rbx_store_records(e->edit, &e->before->chunk, tfs_buf_span(&records), err);
     tfs_buf_release(&records);
     return err->code;
 }
 
-uint32_t tfs_rbx_cell_fit(uint32_t cell)
-{
-    uint32_t material = tfs_rbx_cell_material(cell);
-    uint32_t occupancy = tfs_rbx_cell_occupancy(cell);
+/* ---- from above ------------------------------------------------------------------------------ */
 
-    if (material == TFS_RBX_AIR)
-        return TFS_RBX_EMPTY;
-    if (material == TFS_RBX_WATER || occupancy == 255)
-        return tfs_rbx_cell(material, occupancy, 0);
-    return cell;
+/* What the engine shows where a place sets no colours of its own; a little lighter where it would
+ * be lost in the shade. */
+static const uint32_t colours[TFS_RBX_NAMED_MATERIALS] = {
+    0x000000, 0x2f7f95, 0x6f8b45, 0x5d7a72, 0x9b9789, 0x8a563e, 0xcdb987, 0x9a784f,
+    0x6c7074, 0x76b3dc, 0xe6ebf2, 0xa86c52, 0x5a4636, 0x3f3f4a, 0x75653f, 0xd8863f,
+    0x6a6f68, 0x848576, 0x9cd0e6, 0x79904e, 0xd3ccc4, 0xceb496, 0x94948c,
+};
+
+static struct tfs_name_look look(uint64_t value)
+{
+    const uint8_t material = (uint8_t)value;
+
+    return (struct tfs_name_look){
+        .kind = material == TFS_RBX_AIR     ? TFS_LOOK_NOTHING
+                : material == TFS_RBX_WATER ? TFS_LOOK_WATER
+                                            : TFS_LOOK_SOLID,
+        .colour = material < TFS_RBX_NAMED_MATERIALS
+                      ? colours[material]
+                      : tfs_colour_of_hash((struct tfs_span){&material, 1}),
+    };
 }
 
-bool tfs_rbx_cell_legal(uint32_t cell)
-{
-    return tfs_rbx_cell_fit(cell) == cell;
-}
+/* ---- the kind -------------------------------------------------------------------------------- */
+
+#define FLAGS (TFS_PLANE_IN_TABLE | TFS_PLANE_DECIDES)
+
+static const struct tfs_plane planes[TFS_RBX_PLANES] = {
+    [MATERIAL] = {.name = "material",
+                  .form = {TFS_PLANE_UNSIGNED, .width = 1, .digits = 2, TFS_RBX_MATERIALS - 1},
+                  .out_of_range = "materials are 0 to 63",
+                  .flags = FLAGS,
+                  .name_of = tfs_rbx_material_name},
+    [OCCUPANCY] = {.name = "occupancy",
+                   .form = {TFS_PLANE_UNSIGNED, .width = 1, .digits = 3, UINT8_MAX},
+                   .out_of_range = "occupancy is 0 to 255",
+                   .flags = FLAGS | TFS_PLANE_PARTIAL,
+                   .full = FULL},
+    [WATER] = {.name = "water",
+               .form = {TFS_PLANE_UNSIGNED, .width = 1, .digits = 3, UINT8_MAX},
+               .out_of_range = "water is 0 to 255",
+               .flags = FLAGS | TFS_PLANE_PARTIAL},
+};
+
+const struct tfs_cells_kind tfs_rbx_cells = {
+    .planes = planes,
+    .count = TFS_RBX_PLANES,
+    .group_size = group_size,
+    .text_max = UINT64_C(64) << 20, /* only edges of 128 and 256 come near it */
+    .decode = decode,
+    .next_run = next_run,
+    .release = release,
+    .look = look,
+    .clash = legal,
+    .settle = settle,
+    .encode = encode,
+};

@@ -4,6 +4,7 @@
  * Any valid records of exactly one chunk may be written, whether the engine would write them so or
  * not.
  */
+#include "formats/roblox/cells.h"
 #include "formats/roblox/lenses.h"
 
 static int raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,

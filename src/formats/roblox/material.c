@@ -18,15 +18,7 @@ static const struct tfs_span names[TFS_RBX_NAMED_MATERIALS] = {
     NAME("Salt"),        NAME("Limestone"), NAME("Pavement"),
 };
 
-struct tfs_span tfs_rbx_material_name(uint32_t material)
+struct tfs_span tfs_rbx_material_name(uint64_t material)
 {
     return material < TFS_RBX_NAMED_MATERIALS ? names[material] : (struct tfs_span){0};
-}
-
-int tfs_rbx_material_find(struct tfs_span name)
-{
-    for (int i = 0; i < TFS_RBX_NAMED_MATERIALS; i++)
-        if (tfs_span_equal(name, names[i]))
-            return i;
-    return -1;
 }

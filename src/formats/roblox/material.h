@@ -17,8 +17,6 @@ enum tfs_rbx_material {
 #define TFS_RBX_NAMED_MATERIALS 23
 
 /* The name; empty for a number that has none. */
-struct tfs_span tfs_rbx_material_name(uint32_t material);
-/* The number of a name (case matters); -1: there is no such name. */
-int tfs_rbx_material_find(struct tfs_span name);
+struct tfs_span tfs_rbx_material_name(uint64_t material);
 
 #endif

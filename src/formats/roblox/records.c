@@ -70,24 +70,31 @@ static void skip_records(struct tfs_cursor *c, size_t total, size_t *done)
     *done = cells;
 }
 
-/* By four: most of what decoding a chunk does. */
-static void fill(uint32_t *cells, uint32_t cell, size_t count)
+/* Gives cells of one value, of the planes that are wanted; there is room for so many. Short runs by
+ * eight: the next ones get those that are too many over again. */
+static void fill(const struct tfs_rbx_planes *planes, size_t at, size_t room,
+                 struct tfs_rbx_run run)
 {
-    const uint32_t four[4] = {cell, cell, cell, cell};
-
-    for (; count >= 4; count -= 4, cells += 4)
-        memcpy(cells, four, sizeof(four));
-    while (count > 0)
-        cells[--count] = cell;
+    for (unsigned i = 0; i < TFS_RBX_PLANES; i++) {
+        const uint32_t value = tfs_rbx_cell_value(run.cell, i);
+        const uint64_t eight = UINT64_C(0x0101010101010101) * value;
+        if (planes->values[i] == NULL)
+            continue;
+        if (run.count <= sizeof(eight) && room >= sizeof(eight))
+            memcpy(planes->values[i] + at, &eight, sizeof(eight));
+        else
+            memset(planes->values[i] + at, (int)value, run.count);
+    }
 }
 
-/* Walks the records of one chunk from `c`; `cells` may be NULL. */
-static int take_records(struct tfs_cursor *c, uint32_t log2, uint32_t *cells, struct tfs_error *err)
+/* Walks the records of one chunk from `c`; `planes` may be NULL. */
+static int take_records(struct tfs_cursor *c, uint32_t log2, const struct tfs_rbx_planes *planes,
+                        struct tfs_error *err)
 {
     const size_t total = tfs_rbx_cell_count(log2);
     size_t done = 0;
 
-    if (cells == NULL)
+    if (planes == NULL)
         skip_records(c, total, &done);
     while (done < total) {
         const uint8_t *at = c->at;
@@ -99,8 +106,8 @@ static int take_records(struct tfs_cursor *c, uint32_t log2, uint32_t *cells, st
                             "offset %zu: a run of %u cells goes past the end of the chunk, which "
                             "has room for %zu more",
                             (size_t)(at - c->start), run.count, total - done);
-        if (cells != NULL)
-            fill(cells + done, run.cell, run.count);
+        if (planes != NULL)
+            fill(planes, done, total - done, run);
         done += run.count;
     }
     return 0;
@@ -111,12 +118,12 @@ int tfs_rbx_records_take(struct tfs_cursor *c, uint32_t log2, struct tfs_error *
     return take_records(c, log2, NULL, err);
 }
 
-int tfs_rbx_records_decode(struct tfs_span records, uint32_t log2, uint32_t *cells,
-                           struct tfs_error *err)
+int tfs_rbx_records_decode(struct tfs_span records, uint32_t log2,
+                           const struct tfs_rbx_planes *planes, struct tfs_error *err)
 {
     struct tfs_cursor c = tfs_cursor_init(records);
 
-    if (take_records(&c, log2, cells, err) < 0)
+    if (take_records(&c, log2, planes, err) < 0)
         return err->code;
     if (tfs_cursor_left(&c) > 0)
         return tfs_fail(err, -EBADMSG, "offset %zu: %zu bytes behind the last cell of the chunk",
@@ -129,17 +136,34 @@ int tfs_rbx_records_check(struct tfs_span records, uint32_t log2, struct tfs_err
     return tfs_rbx_records_decode(records, log2, NULL, err);
 }
 
-/* How many cells the record that begins here holds. Cells with water are never merged. */
-static size_t run_length(const uint32_t *cells, size_t left)
+static uint32_t cell_at(const struct tfs_rbx_planes *planes, size_t i)
 {
-    size_t limit = left < RUN_MAX ? left : RUN_MAX;
-    size_t run = 1;
+    return tfs_rbx_cell(planes->values[0][i], planes->values[1][i], planes->values[2][i]);
+}
 
-    if (tfs_rbx_cell_water(cells[0]) != 0)
+/* The end of the equal values that begin at `i`; by eight, then one by one. */
+static size_t run_end(const uint8_t *values, size_t i, size_t limit)
+{
+    size_t end = i + 1;
+
+    while (limit - end >= sizeof(uint64_t) &&
+           memcmp(values + end, values + end - 1, sizeof(uint64_t)) == 0)
+        end += sizeof(uint64_t);
+    while (end < limit && values[end] == values[i])
+        end++;
+    return end;
+}
+
+/* How many cells the record that begins here holds. Cells with water are never merged. */
+static size_t run_length(const struct tfs_rbx_planes *planes, size_t i, size_t count)
+{
+    size_t end = count - i < RUN_MAX ? count : i + RUN_MAX;
+
+    if (tfs_rbx_cell_water(cell_at(planes, i)) != 0)
         return 1;
-    while (run < limit && cells[run] == cells[0])
-        run++;
-    return run;
+    for (unsigned p = 0; p < TFS_RBX_PLANES; p++)
+        end = run_end(planes->values[p], i, end);
+    return end - i;
 }
 
 static void put_record(struct tfs_buf *out, uint32_t cell, size_t run)
@@ -165,13 +189,13 @@ static void put_record(struct tfs_buf *out, uint32_t cell, size_t run)
     out->size += (size_t)(at - record);
 }
 
-void tfs_rbx_records_encode(struct tfs_buf *out, const uint32_t *cells, size_t count)
+void tfs_rbx_records_encode(struct tfs_buf *out, const struct tfs_rbx_planes *planes, size_t count)
 {
     size_t i = 0;
 
     while (i < count) {
-        size_t run = run_length(cells + i, count - i);
-        put_record(out, cells[i], run);
+        size_t run = run_length(planes, i, count);
+        put_record(out, cell_at(planes, i), run);
         i += run;
     }
 }

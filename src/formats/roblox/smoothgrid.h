@@ -116,12 +116,23 @@ int tfs_rbx_records_take(struct tfs_cursor *c, uint32_t log2, struct tfs_error *
  * start. */
 int tfs_rbx_records_check(struct tfs_span records, uint32_t log2, struct tfs_error *err);
 
-/* Fills cells[tfs_rbx_cell_count(log2)]; records that do not pass the check are EBADMSG. */
-int tfs_rbx_records_decode(struct tfs_span records, uint32_t log2, uint32_t *cells,
-                           struct tfs_error *err);
+/* Material, occupancy and water of all cells of a chunk. */
+#define TFS_RBX_PLANES 3
+struct tfs_rbx_planes {
+    uint8_t *values[TFS_RBX_PLANES]; /* tfs_rbx_cell_count(log2) each */
+};
 
+/* The value of a cell in a plane. */
+static inline uint32_t tfs_rbx_cell_value(uint32_t cell, unsigned plane)
+{
+    return cell >> 8 * plane & 0xff;
+}
+
+/* Fills the planes that are not NULL; records that do not pass the check are EBADMSG. */
+int tfs_rbx_records_decode(struct tfs_span records, uint32_t log2,
+                           const struct tfs_rbx_planes *planes, struct tfs_error *err);
 /* Appends the records as the engine writes them (section 2.3). */
-void tfs_rbx_records_encode(struct tfs_buf *out, const uint32_t *cells, size_t count);
+void tfs_rbx_records_encode(struct tfs_buf *out, const struct tfs_rbx_planes *planes, size_t count);
 
 /* Appends the records of a chunk of empty cells. */
 void tfs_rbx_records_empty(struct tfs_buf *out, uint32_t log2);

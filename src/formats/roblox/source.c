@@ -152,7 +152,6 @@ static void source_release(void *own)
         tfs_rbx_block_index_release(&source->holders[i].index);
     tfs_rbx_physics_memory_release(&source->physics);
     tfs_rbx_forget_changes(source);
-    tfs_rbx_summaries_free(source->summaries);
     tfs_rbx_index_release(&source->terrain);
     free(source->holders);
     free(source->values);
@@ -372,8 +371,7 @@ int tfs_rbx_decode(const struct tfs_rbx_kind *kind, struct tfs_save *save, struc
     facts->release = source_release;
     source->kind = kind;
     source->file = tfs_blob_ref(bytes);
-    if (tfs_rbx_summaries_create(&source->summaries, err) == 0 &&
-        kind->scan(source, facts, save->options.inflate_limit, err) == 0) {
+    if (kind->scan(source, facts, save->options.inflate_limit, err) == 0) {
         check_physics(source);
         read_chunks(source, facts, doc, err);
     }

@@ -13,7 +13,6 @@
 #include "formats/roblox/physics.h"
 #include "formats/roblox/pieces.h"
 #include "formats/roblox/splice.h"
-#include "formats/roblox/summary.h"
 #include "formats/whole_file.h"
 
 enum tfs_rbx_property { TFS_RBX_SMOOTH_GRID, TFS_RBX_PHYSICS_GRID };
@@ -94,7 +93,6 @@ struct tfs_rbx_source {
         TFS_RBX_PHYSICS_OTHER,
     } physics_stored;
     struct tfs_rbx_changes *changes; /* of the last encoding; NULL: it was checked */
-    struct tfs_rbx_summaries *summaries;
     uint32_t holder_count, value_count, group_count;
 };
 

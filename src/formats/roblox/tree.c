@@ -5,11 +5,47 @@
  */
 #include <errno.h>
 
-#include "formats/arrays/array.h"
-#include "formats/picture/picture.h"
+#include "formats/roblox/cells.h"
 #include "formats/roblox/lenses.h"
 #include "formats/roblox/roblox.h"
 #include "formats/roblox/source.h"
+#include "formats/views/views.h"
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+/* Those of the root are of the first terrain; other terrains have theirs in regions/N/arrays/. */
+static const struct tfs_array arrays[] = {
+    {TFS_PLANE_ARRAY(TFS_RBX_PLANE_MATERIAL, "materials.npy", "the numbers of arrays/palette.txt")},
+    {TFS_PLANE_ARRAY(TFS_RBX_PLANE_OCCUPANCY, "occupancy.npy", "0 to 255")},
+    {TFS_PLANE_ARRAY(TFS_RBX_PLANE_WATER, "water.npy", "0 to 255")},
+};
+
+static int arrays_exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return tfs_arrays_exist(doc, at.key.group, tfs_rbx_cells.group_size(doc, at.key.group).x, 1);
+}
+
+static int array_info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                          struct tfs_buf *out, struct tfs_error *err)
+{
+    return tfs_arrays_info(save, doc, at.key.group, arrays, sizeof(arrays) / sizeof(arrays[0]),
+                           arrays_exist(save, doc, at) != 0, out, err);
+}
+
+static const struct tfs_lens chunk_array_lenses[] = {TFS_ARRAY_CHUNK_LENS(&arrays[0]),
+                                                     TFS_ARRAY_CHUNK_LENS(&arrays[1]),
+                                                     TFS_ARRAY_CHUNK_LENS(&arrays[2])};
+static const struct tfs_lens array_lenses[] = {TFS_ARRAY_WHOLE_LENS(&arrays[0], arrays_exist),
+                                               TFS_ARRAY_WHOLE_LENS(&arrays[1], arrays_exist),
+                                               TFS_ARRAY_WHOLE_LENS(&arrays[2], arrays_exist)};
+static const struct tfs_lens array_info_lens = {.get = array_info_get};
+static const struct tfs_lens group_array_info_lens = {
+    .param = &array_info_lens, .get = array_info_get, .put = tfs_array_same_put};
+static const struct tfs_lens group_palette_lens = {
+    .param = &tfs_cells_values_lens, .get = tfs_cells_values_get, .put = tfs_array_same_put};
+
+/* ---- the files ------------------------------------------------------------------------------- */
 
 enum chunk_file {
     CHUNK_RAW,
@@ -23,20 +59,20 @@ enum chunk_file {
 
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_RAW] = TFS_RAW_FILE(&tfs_rbx_raw_lens),
-    [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_rbx_voxels_lens),
-    [CHUNK_MATERIALS] = TFS_GRID_FILE("materials.txt", &tfs_rbx_materials_lens),
-    [CHUNK_OCCUPANCY] = TFS_GRID_FILE("occupancy.txt", &tfs_rbx_occupancy_lens),
-    [CHUNK_WATER] = TFS_GRID_FILE("water.txt", &tfs_rbx_water_lens),
-    [CHUNK_ARRAYS] = TFS_ARRAY_FILE("arrays/materials.npy", &tfs_rbx_chunk_array_lenses[0]),
-    TFS_ARRAY_FILE("arrays/occupancy.npy", &tfs_rbx_chunk_array_lenses[1]),
-    TFS_ARRAY_FILE("arrays/water.npy", &tfs_rbx_chunk_array_lenses[2]),
+    [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_cells_table_lens),
+    [CHUNK_MATERIALS] = TFS_GRID_FILE("materials.txt", TFS_GRID_LENS(TFS_RBX_PLANE_MATERIAL)),
+    [CHUNK_OCCUPANCY] = TFS_GRID_FILE("occupancy.txt", TFS_GRID_LENS(TFS_RBX_PLANE_OCCUPANCY)),
+    [CHUNK_WATER] = TFS_GRID_FILE("water.txt", TFS_GRID_LENS(TFS_RBX_PLANE_WATER)),
+    [CHUNK_ARRAYS] = TFS_ARRAY_FILE("arrays/materials.npy", &chunk_array_lenses[0]),
+    TFS_ARRAY_FILE("arrays/occupancy.npy", &chunk_array_lenses[1]),
+    TFS_ARRAY_FILE("arrays/water.npy", &chunk_array_lenses[2]),
 };
 
 /* Of the first terrain and of others. */
 #define ARRAY_FILES                                                                                \
-    TFS_ARRAY_FILE("arrays/materials.npy", &tfs_rbx_array_lenses[0]),                              \
-        TFS_ARRAY_FILE("arrays/occupancy.npy", &tfs_rbx_array_lenses[1]),                          \
-        TFS_ARRAY_FILE("arrays/water.npy", &tfs_rbx_array_lenses[2])
+    TFS_ARRAY_FILE("arrays/materials.npy", &array_lenses[0]),                                      \
+        TFS_ARRAY_FILE("arrays/occupancy.npy", &array_lenses[1]),                                  \
+        TFS_ARRAY_FILE("arrays/water.npy", &array_lenses[2])
 
 enum root_file {
     ROOT_INFO,
@@ -54,21 +90,21 @@ enum root_file {
 
 static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_INFO] = {.path = "info.txt", .lens = &tfs_rbx_info_lens},
-    [ROOT_PALETTE] = {.path = "palette.txt", .lens = &tfs_rbx_palette_lens},
+    [ROOT_PALETTE] = {.path = "palette.txt", .lens = &tfs_cells_values_lens},
     [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE,
     [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE,
     [ROOT_MAP] = TFS_MAP_FILE,
     [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES,
     [ROOT_MAPS] = TFS_MAP_TILES,
     [ROOT_ARRAYS] = ARRAY_FILES,
-    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_rbx_palette_lens),
-    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_rbx_array_info_lens),
+    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_cells_values_lens),
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &array_info_lens),
 };
 
 static const struct tfs_file group_files[] = {
     ARRAY_FILES,
-    TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_rbx_group_palette_lens),
-    TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_rbx_group_array_info_lens),
+    TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &group_palette_lens),
+    TFS_ARRAY_TEXT_FILE("arrays/info.txt", &group_array_info_lens),
 };
 
 static uint32_t groups(const struct tfs_doc *doc)
@@ -232,6 +268,17 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
     return changes;
 }
 
+static struct tfs_voxel_size size(const struct tfs_doc *doc)
+{
+    return tfs_rbx_cells.group_size(doc, 0);
+}
+
+static const struct tfs_voxels voxels = {
+    TFS_CELLS_VOXELS(&tfs_rbx_cells), .size = size,
+    .sides = tfs_cells_voxels_sides,  .make_full = tfs_cells_voxels_make_full,
+    .absent_is_empty = true,
+};
+
 const struct tfs_tree tfs_rbx_tree = {
     .root_files = root_files,
     .root_count = ROOT_FILES,
@@ -243,7 +290,8 @@ const struct tfs_tree tfs_rbx_tree = {
     .group_label = 0,
     .groups = groups,
     .fixed_groups = true,
-    .voxels = &tfs_rbx_pictures,
+    .cells = &tfs_rbx_cells,
+    .voxels = &voxels,
     .chunk_create = chunk_create,
     .chunk_remove = chunk_remove,
     .chunk_move = chunk_move,

@@ -1,17 +1,13 @@
 /*
- * info.txt and palette.txt of the root: what the file is, and the list of materials. Both are
- * read-only.
+ * info.txt of the root: what the file is.
  */
 #include <inttypes.h>
 
-#include "formats/arrays/array.h"
 #include "formats/info.h"
 #include "formats/picture/picture.h"
 #include "formats/roblox/lenses.h"
-#include "formats/roblox/material.h"
+#include "formats/roblox/smoothgrid.h"
 #include "formats/roblox/source.h"
-
-/* ---- info.txt -------------------------------------------------------------------------------- */
 
 /* Bytes of a group's value. */
 static uint64_t value_size(const struct tfs_doc *doc, uint32_t group)
@@ -70,23 +66,3 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
 }
 
 const struct tfs_lens tfs_rbx_info_lens = {.get = info_get};
-
-/* ---- palette.txt ----------------------------------------------------------------------------- */
-
-static int palette_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                       struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)save;
-    (void)doc;
-    (void)at;
-    for (uint32_t i = 0; i < TFS_RBX_NAMED_MATERIALS; i++) {
-        tfs_buf_printf(out, "%" PRIu32 " ", i);
-        tfs_buf_add_span(out, tfs_rbx_material_name(i));
-        tfs_buf_u8(out, '\n');
-    }
-    return tfs_buf_check(out, err);
-}
-
-const struct tfs_lens tfs_rbx_palette_lens = {.get = palette_get};
-const struct tfs_lens tfs_rbx_group_palette_lens = {
-    .param = &tfs_rbx_palette_lens, .get = palette_get, .put = tfs_array_same_put};
