@@ -388,8 +388,8 @@ static void check_corners(struct tree_files *of, struct maker_random *r)
     for (unsigned i = 0; i < 3; i++) {
         static const uint32_t spots[] = {0, 1, 63, 64, 65};
         uint32_t x = maker_draw(r, 2) ? maker_draw(r, side) : spots[maker_draw(r, 5)] % side;
-        uint32_t y = maker_draw(r, 2) ? maker_draw(r, side) : side - 1 - x % side;
-        picture.data[(size_t)y * side + x] = (uint8_t)maker_draw(r, 5);
+        uint32_t z = maker_draw(r, 2) ? maker_draw(r, side) : spots[maker_draw(r, 5)] % side;
+        picture.data[(size_t)(side - 1 - z) * side + x] = (uint8_t)maker_draw(r, 5);
     }
     ck_assert_int_eq(ter_put_samples(of, "layers.png", picture.data), 0);
     flat(of, &new_layers, &new_corners);

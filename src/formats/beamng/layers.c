@@ -114,8 +114,9 @@ static int follow_tile(struct tfs_edit *edit, struct tfs_key key, const struct v
                                                    &tile, &tfs_beamng_corners);
     uint8_t old[TFS_BEAMNG_TILE_SIDE * CORNERS], new[TFS_BEAMNG_TILE_SIDE * CORNERS];
     uint8_t corners[TFS_BEAMNG_TILE_SAMPLES * CORNERS];
-    /* Of a tile to the south, the north row reads the one that changed. */
-    uint32_t row = key.z < before->key.z ? tile.height - 1 : 0;
+    /* Of a tile to the south, the north row reads the one that changed, and so does the end of the
+     * row below that, whose last index wraps twice. */
+    uint32_t row = key.z < before->key.z && tile.height > 1 ? tile.height - 2 : 0;
 
     memcpy(corners, stored.data, stored.size);
     for (; row < tile.height; row++) {
