@@ -186,15 +186,16 @@ static uint64_t rows_size(const struct tfs_cells *cells, unsigned number, const 
                : tfs_grid_fill_size(&shape, tfs_plane_narrow(form, s->first));
 }
 
-static uint64_t head_size(const struct tfs_cells *cells, unsigned number, const struct summary *s)
+/* -ENOMEM: there is no memory to tell. */
+static int64_t head_size(const struct tfs_cells *cells, unsigned number, const struct summary *s)
 {
     struct tfs_buf legend = {0};
 
     if (cells->planes[number].form.kind == TFS_PLANE_NAMES)
-        return palette_size(cells, TFS_PALETTE_KEYWORD) + !s->uniform;
+        return (int64_t)palette_size(cells, TFS_PALETTE_KEYWORD) + !s->uniform;
     if (cells->kind->planes[number].name_of != NULL)
         print_legend(&cells->kind->planes[number], s->there, &legend);
-    const uint64_t size = legend.size;
+    const int64_t size = legend.failed ? -ENOMEM : (int64_t)legend.size;
     tfs_buf_release(&legend);
     return size;
 }
@@ -237,10 +238,13 @@ int64_t tfs_cells_grid_size(struct tfs_save *save, const struct tfs_doc *doc, st
                 : open_plane(save, doc, at, &cells, &ignored)) < 0)
         return ignored.code;
     summarize(cells, number, &s);
-    const uint64_t rows = rows_size(cells, number, &s), head = head_size(cells, number, &s);
+    const uint64_t rows = rows_size(cells, number, &s);
+    const int64_t head = head_size(cells, number, &s);
     tfs_cells_check_text(cells->kind, rows, &ignored);
     tfs_cells_unref(cells);
-    return ignored.code < 0 ? ignored.code : (int64_t)(head + rows);
+    if (head < 0)
+        return head;
+    return ignored.code < 0 ? ignored.code : head + (int64_t)rows;
 }
 
 /* ---- put ------------------------------------------------------------------------------------- */
