@@ -225,15 +225,17 @@ static bool all_ours(struct gitter *g, const char *setting)
     return ours;
 }
 
-/* Is this a repository that git reads? It says why not, as of one that somebody else owns. */
+/* Is this a repository that git reads? One that somebody else owns is none. */
 static bool has_repository(struct gitter *g)
 {
     static const char *const words[] = {"rev-parse", "--git-dir", NULL};
 
-    if (wants(g, TFS_CLI_GLOBAL) || run(g, false, words) == 0)
+    if (wants(g, TFS_CLI_GLOBAL) || run(g, true, words) == 0)
         return true;
     if (!g->status)
-        g->status = tfs_cli_say(g->cli, TFS_STATUS_SYSTEM, "git reads no repository here");
+        g->status = tfs_cli_say(g->cli, TFS_STATUS_SYSTEM,
+                                "git reads no repository here, and git status says why; --global "
+                                "is for all repositories that are yours");
     return false;
 }
 
