@@ -24,11 +24,10 @@ edit() {
 
 # --- the configuration
 run 3 "outside of a repository nothing can be enabled" git --enable
-says err 'git reads no repository here' "it is said, and git says why"
+[ "$(wc -l <err)" = 1 ] && says err '^terrainfs: git reads no repository here' "one sentence says it"
 mkdir repository && cd repository && git init -q -b main
 export GIT_TEST_ASSUME_DIFFERENT_OWNER=1
 run 3 "nothing is enabled in a repository that somebody else owns" git --enable
-says err 'dubious ownership' "git says why"
 run 3 "nor is it told that it is not enabled" git --status
 says err 'git reads no repository here' "but that git does not read it"
 unset GIT_TEST_ASSUME_DIFFERENT_OWNER
@@ -243,6 +242,8 @@ git config mergetool.terrain.trustExitCode true
 ok "git stops at a conflict"
 g mergetool -y --tool=terrain </dev/null
 ok "mergetool takes the other side"
+[ -z "$(find . -path ./.git -prune -o -name "*conflicts*" -print)" ]
+ok "and leaves no table in the work tree"
 "$TFS" cat region_0_0_0.cosmicreach "$chunk" | grep -q 'base:left$'
 ok "where they conflict"
 git add -A && git commit -qm resolved || exit 3
