@@ -122,7 +122,7 @@ stranger() {
 }
 gzip -c save >save.ter.gz
 python3 -c 'import sqlite3; sqlite3.connect("history.db").execute("CREATE TABLE pages(a)").connection.commit()'
-stranger history.db 'is an SQLite database of no game that is known here'
+stranger history.db 'is an SQLite database of no game that is known here: [a-z A-Z]*$'
 stranger save.ter.gz 'is packed with gzip: gunzip it'
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' | tee pointer.ter >pointer.cosmicreach
 stranger pointer.ter 'is a Git LFS pointer, .*git lfs pull'

@@ -14,20 +14,20 @@ static const struct {
     int code;
     const char *sentence;
 } refused[] = {
-    {"CREATE TABLE a (b)", -EBADMSG,
+    {"CREATE TABLE a (b)", -ENOTSUP,
      "is an SQLite database of no game that is known here: "
      "a stream of Voxel Tools has a table meta"},
-    {"CREATE TABLE meta (version, block_size_po2)", -EBADMSG,
+    {"CREATE TABLE meta (version, block_size_po2)", -ENOTSUP,
      "is an SQLite database of no game that is known here: "
      "a stream of Voxel Tools has a table blocks"},
     {"CREATE TABLE meta (version, block_size_po2);"
      "CREATE VIEW blocks AS SELECT 1 AS loc, 2 AS vb, 3 AS instances; CREATE TABLE channels (idx)",
-     -EBADMSG,
+     -ENOTSUP,
      "is an SQLite database of no game that is known here: "
      "a stream of Voxel Tools has a table blocks"},
     {"CREATE TABLE meta (version, block_size_po2); CREATE TABLE blocks (loc PRIMARY KEY, vb);"
      "CREATE TABLE channels (idx)",
-     -EBADMSG,
+     -ENOTSUP,
      "is a database, but not a stream of Voxel Tools: its table blocks has no column instances"},
 #define ONLY_KEY "the only key of its table blocks must be PRIMARY KEY: loc"
 #define BLOCKS(columns)                                                                            \

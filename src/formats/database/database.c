@@ -217,7 +217,7 @@ int tfs_database_need_table(struct tfs_database *db, const char *what, const cha
     int result = tfs_database_has_table(db, table, err);
 
     if (result == 0)
-        return tfs_fail(err, -EBADMSG,
+        return tfs_fail(err, -ENOTSUP,
                         "is an SQLite database of no game that is known here: %s has a table %s",
                         what, table);
     return result < 0 ? result : 0;
@@ -230,7 +230,7 @@ int tfs_database_need_column(struct tfs_database *db, const char *what, const ch
 
     if (result != 0)
         return result < 0 ? tfs_fail_memory(err) : 0;
-    return tfs_fail(err, -EBADMSG, "is a database, but not %s: its table %s has no column %s", what,
+    return tfs_fail(err, -ENOTSUP, "is a database, but not %s: its table %s has no column %s", what,
                     table, column);
 }
 

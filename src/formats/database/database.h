@@ -55,7 +55,7 @@ bool tfs_database_moved(const struct tfs_database *db);
 int tfs_database_has_table(struct tfs_database *db, const char *table, struct tfs_error *err);
 /* The same of a column; -ENOMEM. */
 int tfs_database_has_column(struct tfs_database *db, const char *table, const char *column);
-/* The same as demands: EBADMSG says that this is a database but not `what`, "a map of ...". */
+/* The same as demands: ENOTSUP says that this is a database but not `what`, "a map of ...". */
 int tfs_database_need_table(struct tfs_database *db, const char *what, const char *table,
                             struct tfs_error *err);
 int tfs_database_need_column(struct tfs_database *db, const char *what, const char *table,
