@@ -109,7 +109,7 @@ other_database() {
 c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()' "$1" "$2"
     cp "$1" before
     run 1 "$1 is refused" info "$1"
-    says err "$1: is a database of $3, which holds no terrain: give the folder of the world, or the map.sqlite in it" \
+    says err "$1: is a database of $3, which holds no terrain: give the folder of the world, or the map.sqlite in it$" \
         'it is said what it is'
     same before "$1" 'nothing in it changed'
 }

@@ -298,10 +298,10 @@ static void refuse_other(const struct tfs_save *save, struct tfs_error *err)
     const char *slash = strrchr(save->path, '/');
     const struct other *other = find_other(slash == NULL ? save->path : slash + 1);
 
-    if (other == NULL || err->code != -EBADMSG)
+    if (other == NULL || err->code != -ENOTSUP)
         return;
     tfs_error_reset(err);
-    tfs_fail(err, -EBADMSG,
+    tfs_fail(err, -ENOTSUP,
              "is a database of %s, which holds no terrain: give the folder of the world, "
              "or the map.sqlite in it",
              other->what);
