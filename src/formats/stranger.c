@@ -174,5 +174,6 @@ int tfs_fail_stranger(const struct tfs_probe *probe, const char *format, struct 
             return err->code;
     if (format != NULL)
         return tfs_fail(err, -EBADMSG, "is not a save of the format %s", format);
-    return fail_listing(err, -EBADMSG, "no format fits this ", folder ? "folder" : "file");
+    return fail_listing(err, -EBADMSG, folder ? "is a folder that " : "is a file that ",
+                        "no format fits");
 }

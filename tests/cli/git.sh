@@ -202,7 +202,7 @@ run 0 "a path like an option" diff --git -- --stat /dev/null . . "$top/abc" 0 10
 says out 'diff --git a/--stat b/--stat' "is a path"
 run 0 "nothing on both sides" diff --git -- x /dev/null . . /dev/null . .
 run 0 "no save on one side" diff --git -- x "$top/text" 0 100644 "$top/abc" 0 100644
-says out '^a/x: no format fits' "is named in the diff"
+says out '^a/x: is a file that no format fits' "is named in the diff"
 run 0 "a path with a newline" diff --git -- $'a\nb' "$top/xyz" 0 100644 "$top/abc" 0 100644
 says out '^diff --git a/a\\nb b/a\\nb$' "stays one line"
 run 2 "another number of arguments" diff --git -- a b c

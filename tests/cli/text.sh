@@ -79,7 +79,7 @@ says out '^this file: ' "is a sentence"
 run 0 "a file that is not there" text nosuch
 says out 'No such file' "is a sentence"
 run 0 "a text" text "$ROOT/README.md"
-says out 'no format fits this file' "is a sentence"
+says out 'is a file that no format fits' "is a sentence"
 python3 - <<'EOF'
 head = b'<roblox xmlns:xmime="http://www.w3.org/2005/05/xmlmime" version="4">'
 open('bare.rbxmx', 'wb').write(head + b'<Item class="Part" referent="RBX0"><Properties></Properties></Item></roblox>')

@@ -123,6 +123,8 @@ stranger() {
 gzip -c save >save.ter.gz
 python3 -c 'import sqlite3; sqlite3.connect("history.db").execute("CREATE TABLE pages(a)").connection.commit()'
 stranger history.db 'is an SQLite database of no game that is known here: [a-z A-Z]*$'
+mkdir world && touch world/world.mt && echo garbage >world/map.sqlite
+stranger world "map.sqlite is a file that no format fits"
 stranger save.ter.gz 'is packed with gzip: gunzip it'
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' | tee pointer.ter >pointer.cosmicreach
 stranger pointer.ter 'is a Git LFS pointer, .*git lfs pull'

@@ -433,7 +433,7 @@ folders_around() {
     around "$D/worlds" 'holds worlds: give one of them, such as its mine$'
     around "$D/worlds/mine/zones" 'one zone in its base$'
     around "$D/worlds/mine/zones/base" 'such as its earth$'
-    around "$D/worlds/mine/players" 'no format fits this folder'
+    around "$D/worlds/mine/players" 'is a folder that no format fits'
     mv "$D/worlds/mine" "$S"
 }
 

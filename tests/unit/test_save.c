@@ -144,7 +144,7 @@ START_TEST(save_that_no_container_takes_is_refused_with_a_sentence)
         const char *sentence;
     } cases[] = {
         {"x.dat", "z", NULL, -EBADMSG,
-         "no format fits this file (known formats: apple, pear, quince, folder)"},
+         "is a file that no format fits (known formats: apple, pear, quince, folder)"},
         {"x.APPLE", "z", NULL, -EBADMSG,
          "is named like a save of apple, but its content is not that of one: it is damaged, or "
          "something else; a backup or terrainfs undo may have it whole"},
@@ -189,8 +189,8 @@ START_TEST(save_may_be_a_folder)
 {
     ck_assert_int_eq(mkdir(scratch_path("world"), 0700), 0);
     ck_assert_ptr_null(name_of(scratch_path("world"), NULL));
-    ck_assert_str_eq(err.text,
-                     "no format fits this folder (known formats: apple, pear, quince, folder)");
+    ck_assert_str_eq(
+        err.text, "is a folder that no format fits (known formats: apple, pear, quince, folder)");
     scratch_write("world/info.txt", "format: apple\nchunks: 1\n");
     ck_assert_ptr_null(name_of(scratch_path("world"), NULL));
     ck_assert_str_eq(err.text,
