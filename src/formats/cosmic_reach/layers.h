@@ -2,7 +2,7 @@
  * Sixteen layers of 256 values: what block data, sky light and block light have in common.
  *
  * Values come out in grid order, (y * 16 + z) * 16 + x, as they are stored: a sky level may exceed
- * 15 and a light value 0xfff (FORMAT.md, sections 3 and 4); masks are the lenses'.
+ * 15 and a light value 0xfff (FORMAT.md, sections 3 and 4); cells.c masks them.
  */
 #ifndef TFS_FORMATS_COSMIC_REACH_LAYERS_H
 #define TFS_FORMATS_COSMIC_REACH_LAYERS_H
