@@ -172,9 +172,10 @@ static void add_option(struct tfs_buf *out, const struct tfs_option_help *help)
             tfs_chosen_print(bit, out);
         }
     else if (strcmp(help->name, "format") == 0)
-        for (size_t i = 0; tfs_containers[i] != NULL; last = tfs_containers[i++]->format)
-            tfs_buf_printf(out, strcmp(last, tfs_containers[i]->format) != 0 ? " format=%s" : "",
-                           tfs_containers[i]->format);
+        for (size_t i = 0; tfs_containers[i] != NULL; last = tfs_containers[i++]->format) {
+            if (strcmp(last, tfs_containers[i]->format) != 0)
+                tfs_buf_printf(out, " format=%s", tfs_containers[i]->format);
+        }
     else
         tfs_buf_printf(out, " %s%s", help->name, help->needs_value ? "=" : "");
 }
