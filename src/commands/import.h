@@ -166,10 +166,6 @@ bool tfs_view_is_exported(struct tfs_import *im, const struct tfs_found *found,
  * known, as the save shows it. Nothing, where the save does not show it. False: refused. */
 bool tfs_view_original(struct tfs_import *im, const struct tfs_view *view, struct tfs_buf *text);
 
-/* How a file is put in this import. */
-#define TFS_NO_ORIGINAL ((struct tfs_span){0})
-struct tfs_put tfs_view_put_as(const struct tfs_import *im, bool fresh, struct tfs_span original);
-
 /* Puts what the file says onto `doc`: a reference to what comes out, which is `doc` itself when it
  * says that already. */
 int tfs_view_put(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,

@@ -67,7 +67,7 @@ static void contradict(struct arrival *a, const struct tfs_view *view, const str
 static bool fits_behind(struct arrival *a, const struct tfs_view *other,
                         const struct tfs_view *view)
 {
-    const struct tfs_put put = tfs_view_put_as(a->im, a->fresh, TFS_NO_ORIGINAL);
+    const struct tfs_put put = {.fresh = a->fresh};
     struct tfs_doc *first = NULL, *both = NULL;
     bool fits = (!other || tfs_view_try(a->im, other->found, a->start, put, &first)) &&
                 tfs_view_try(a->im, view->found, first ? first : a->start, put, &both);
@@ -98,7 +98,7 @@ static bool lost_against_another(struct arrival *a, const struct tfs_view *view)
 /* Does the view, from which `after` comes, make one untrue that --prefer takes? */
 static bool is_outvoted(struct arrival *a, const struct tfs_view *view, struct tfs_doc *after)
 {
-    const struct tfs_put put = tfs_view_put_as(a->im, a->fresh, TFS_NO_ORIGINAL);
+    const struct tfs_put put = {.fresh = a->fresh};
 
     for (size_t i = 0; i < a->count; i++)
         if (a->views[i].holds && outvotes(a, &a->views[i], view) &&
@@ -152,7 +152,7 @@ static void check_renumbered(struct arrival *a, struct tfs_view *view)
 static bool put_view(struct arrival *a, struct tfs_view *view, bool fresh)
 {
     struct tfs_import *im = a->im;
-    struct tfs_put put = tfs_view_put_as(im, fresh, TFS_NO_ORIGINAL);
+    struct tfs_put put = {.fresh = fresh};
     struct tfs_error err = {0};
     struct tfs_doc *after;
 
@@ -265,7 +265,7 @@ static void take_views(struct arrival *a)
 static bool is_untrue(struct arrival *a, const struct tfs_view *view)
 {
     struct tfs_import *im = a->im;
-    const struct tfs_put put = tfs_view_put_as(im, a->fresh, TFS_NO_ORIGINAL);
+    const struct tfs_put put = {.fresh = a->fresh};
     struct tfs_doc *alone;
 
     if (!view->holds || view->version == im->doc->version ||
@@ -280,7 +280,7 @@ static bool is_untrue(struct arrival *a, const struct tfs_view *view)
 static bool undoes(struct arrival *a, const struct tfs_view *other, const struct tfs_view *view)
 {
     struct tfs_import *im = a->im;
-    const struct tfs_put put = tfs_view_put_as(im, a->fresh, TFS_NO_ORIGINAL);
+    const struct tfs_put put = {.fresh = a->fresh};
     struct tfs_doc *one = NULL, *both = NULL;
     bool broken = false;
 
@@ -322,7 +322,7 @@ static void check_views(struct arrival *a)
 static bool is_outdated(struct arrival *a, const struct tfs_view *view)
 {
     struct tfs_import *im = a->im;
-    const struct tfs_put put = tfs_view_put_as(im, false, TFS_NO_ORIGINAL);
+    const struct tfs_put put = {0};
     struct tfs_doc *after;
     bool outdated = false;
 

@@ -99,7 +99,7 @@ static void contradict_view(struct root *r, struct tfs_found *chunk, const struc
 /* Has the view, which --prefer takes, its way after the file had its own. */
 static void put_preferred(struct root *r, const struct tfs_view *view)
 {
-    struct tfs_put put = tfs_view_put_as(r->im, false, TFS_NO_ORIGINAL);
+    struct tfs_put put = {0};
     struct tfs_error err = {0};
     struct tfs_doc *after;
 
@@ -114,7 +114,7 @@ static void put_preferred(struct root *r, const struct tfs_view *view)
 static void check_view(struct root *r, struct tfs_found *chunk, struct tfs_view *view)
 {
     struct tfs_import *im = r->im;
-    const struct tfs_put put = tfs_view_put_as(im, false, TFS_NO_ORIGINAL);
+    const struct tfs_put put = {0};
     const struct tfs_doc *reference = chunk->node.slot == TFS_SLOT_NONE ? NULL : im->base;
     enum tfs_prefer prefer = im->cli->prefer;
 
@@ -196,7 +196,7 @@ static void check_root(struct root *r, struct tfs_found *other)
     struct tfs_buf original = {0};
 
     if (tfs_view_compare(im, &view, im->base) && tfs_view_original(im, &view, &original) &&
-        tfs_view_broken(im, other, tfs_view_put_as(im, false, tfs_buf_span(&original)), im->doc,
+        tfs_view_broken(im, other, (struct tfs_put){.original = tfs_buf_span(&original)}, im->doc,
                         r->after)) {
         contradict(r, BOTH, other->path, "");
         other->left_out = other->left_out || !r->quiet;
@@ -233,7 +233,7 @@ static bool contradicts_nothing(struct root *r, struct tfs_error *err)
 /* Puts the file onto what was taken so far. True: nothing becomes untrue by it. */
 static bool try_root(struct root *r, struct tfs_error *err)
 {
-    struct tfs_put put = tfs_view_put_as(r->im, false, tfs_buf_span(&r->original));
+    struct tfs_put put = {.original = tfs_buf_span(&r->original)};
 
     return tfs_view_put(r->im, r->found, r->im->doc, &put, &r->after, err) == 0 &&
            contradicts_nothing(r, err);
@@ -252,7 +252,7 @@ static void accept(struct root *r)
 static void take_early(struct root *r)
 {
     struct tfs_import *im = r->im;
-    struct tfs_put put = tfs_view_put_as(im, false, TFS_NO_ORIGINAL);
+    struct tfs_put put = {0};
     struct tfs_error err = {0};
 
     if (!r->view.differs)
@@ -478,7 +478,7 @@ static void find_shown(struct root *r)
         tfs_import_refuse(im, r->found->path, &err);
         return;
     }
-    struct tfs_put put = tfs_view_put_as(im, false, tfs_blob_span(text));
+    struct tfs_put put = {.original = tfs_blob_span(text)};
     if (tfs_node_apply(im->save, im->base, &r->found->node, tfs_buf_span(&r->original), &put,
                        &r->after, &err) == 0 &&
         tfs_doc_diff(im->base, r->after, on_shown, im) < 0)

@@ -222,13 +222,6 @@ bool tfs_view_original(struct tfs_import *im, const struct tfs_view *view, struc
 
 /* ---- putting --------------------------------------------------------------------------------- */
 
-struct tfs_put tfs_view_put_as(const struct tfs_import *im, bool fresh, struct tfs_span original)
-{
-    return (struct tfs_put){.fresh = fresh,
-                            .options = im->cli->options.upgrade ? TFS_PUT_UPGRADE : 0,
-                            .original = original};
-}
-
 int tfs_view_put(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
                  struct tfs_put *put, struct tfs_doc **after, struct tfs_error *err)
 {

@@ -31,11 +31,10 @@ static int read_input(struct tfs_buf *input, struct tfs_error *err)
     }
 }
 
-static int apply(struct tfs_cli *cli, struct tfs_save *save, const struct tfs_node *node,
-                 struct tfs_span text, struct tfs_doc **doc, struct tfs_buf *names,
-                 struct tfs_error *err)
+static int apply(struct tfs_save *save, const struct tfs_node *node, struct tfs_span text,
+                 struct tfs_doc **doc, struct tfs_buf *names, struct tfs_error *err)
 {
-    struct tfs_put put = {.options = TFS_PUT_APART | (cli->options.upgrade ? TFS_PUT_UPGRADE : 0)};
+    struct tfs_put put = {.options = TFS_PUT_APART};
 
     return tfs_node_apply(save, save->doc, node, text, &put, doc, err) < 0
                ? err->code
@@ -50,12 +49,12 @@ static int put_text(struct tfs_cli *cli, struct tfs_save *save, const struct tfs
     struct tfs_doc *doc = NULL;
     struct tfs_buf names = {0};
 
-    if (apply(cli, save, node, text, &doc, &names, err) == 0 && names.size > 0 &&
+    if (apply(save, node, text, &doc, &names, err) == 0 && names.size > 0 &&
         tfs_save_lacks(save, save->doc, NULL) && tfs_save_complete(save, NULL, err) == 0) {
         tfs_doc_unref(doc);
         doc = NULL;
         tfs_buf_clear(&names);
-        apply(cli, save, node, text, &doc, &names, err);
+        apply(save, node, text, &doc, &names, err);
     }
     if (err->code == 0 && tfs_cli_commit(save, doc, err) == 0)
         tfs_cli_tell_names(cli, path, &names);

@@ -73,9 +73,8 @@ struct tfs_put {
 };
 
 enum tfs_put_options {
-    TFS_PUT_UPGRADE = 1, /* -o upgrade */
-    TFS_PUT_APART = 2,   /* the text was not made in this mount: numbers that a mount or a chunk
-                          * gives to names mean what the names that come with them say */
+    TFS_PUT_APART = 1, /* the text was not made in this mount: numbers that a mount or a chunk
+                        * gives to names mean what the names that come with them say */
 };
 
 typedef int (*tfs_range_fn)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,

@@ -256,7 +256,6 @@ static int open_session(struct mounting *m, struct tfs_error *err)
         .scratch_limit = m->options->scratch_size,
         .cache_limit = m->options->cache_size,
         .conflict = m->options->conflict,
-        .put_options = m->options->upgrade ? TFS_PUT_UPGRADE : 0,
         .keep_times = true,
         .exit_fd = m->exit_pipe[0],
     };

@@ -125,7 +125,7 @@ static int put_waiting(const struct tfs_branch *branch, struct tfs_edit *edit,
         struct tfs_node other = tfs_node_sibling_file(node, i, 0);
         if (fresh->waiting[i] == NULL || other.file == node->file)
             continue;
-        struct tfs_put put = {.fresh = true, .options = branch->session->options.put_options};
+        struct tfs_put put = {.fresh = true};
         int result =
             tfs_node_put(branch->save, edit, &other, tfs_blob_span(fresh->waiting[i]), &put, err);
         if (result < 0)
@@ -238,7 +238,6 @@ static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct 
 {
     const struct tfs_branch *branch = work->branch;
     struct tfs_put put = {.fresh = fresh != NULL,
-                          .options = branch->session->options.put_options,
                           .original = tfs_blob_span(work->original),
                           .began = {work->began[0], work->began[1]},
                           .written = work->written};

@@ -333,7 +333,7 @@ static uint32_t count_lines(struct tfs_span text)
 static int put_text(struct tfs_session *s, const struct tfs_scan *scan, struct tfs_span text,
                     struct tfs_edit *edit, struct tfs_error *why)
 {
-    struct tfs_put put = {.options = s->options.put_options};
+    struct tfs_put put = {0};
     int result = tfs_edit_open(scan->doc, edit, why);
 
     return result < 0 ? result

@@ -32,7 +32,6 @@ struct tfs_session_options {
     size_t changes_limit;    /* files whose times and changes are known one by one; 0: the usual */
     uint64_t rejected_limit; /* bytes of .terrainfs/rejected; 0: the usual */
     enum tfs_conflict conflict;
-    unsigned put_options; /* enum tfs_put_options */
     unsigned linger_ms;   /* how long removed and hidden names stay away; 0: two seconds */
     unsigned fragment_ms; /* how long a close waits for the rest of another's write; 0: 100 */
     unsigned closing_ms;  /* how long an open waits for what was written to be checked, when its

@@ -252,15 +252,15 @@ int tfs_grid_parse(struct tfs_lines *lines, const struct tfs_line *first,
     return parse(lines, first, &tokens, filled, err);
 }
 
-int tfs_grid_parse_checked(struct tfs_lines *lines, const struct tfs_grid_rules *rules,
-                           uint32_t *values, tfs_grid_check_fn check, const void *arg,
-                           struct tfs_error *err)
+int tfs_grid_parse_checked(struct tfs_lines *lines, const struct tfs_line *first,
+                           const struct tfs_grid_rules *rules, uint32_t *values, bool *filled,
+                           tfs_grid_check_fn check, const void *arg, struct tfs_error *err)
 {
     struct tfs_grid_tokens tokens = tfs_grid_tokens(rules, values, false);
 
     tokens.check = check;
     tokens.arg = arg;
-    return parse(lines, NULL, &tokens, NULL, err);
+    return parse(lines, first, &tokens, filled, err);
 }
 
 int tfs_grid_parse64(struct tfs_lines *lines, const struct tfs_line *first,

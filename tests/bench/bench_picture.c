@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "formats/cells/cells.h"
-#include "formats/godot_voxel/view.h"
+#include "formats/godot_voxel/counts.h"
 #include "formats/picture/picture.h"
 #include "formats/roblox/cells.h"
 
@@ -70,10 +70,10 @@ static void decode_roblox(const struct tfs_chunk *chunk)
 
 static void decode_godot(const struct tfs_chunk *chunk)
 {
-    struct tfs_godot_view *view;
+    struct tfs_cells *cells;
 
-    must(tfs_godot_view_make(save, save->doc, chunk, &view, &err));
-    tfs_godot_view_unref(view);
+    must(tfs_cells_make(save, save->doc, chunk, 0, &cells, &err));
+    tfs_cells_unref(cells);
 }
 
 static const struct {

@@ -5,7 +5,7 @@
 
 #include "../lib/files_case.h"
 #include "formats/godot_voxel/block.h"
-#include "formats/godot_voxel/lenses.h"
+#include "formats/views/views.h"
 #include "scratch.h"
 
 /* Blocks that the engine wrote, and an independent codec decoded. */
@@ -254,9 +254,8 @@ START_TEST(size_of_the_table_is_known_for_values_of_every_width)
     ck_assert_msg(files_put(&c, key, "voxels.csv", tfs_buf_span(&table)) == 0, "%s", c.err.text);
     struct tfs_buf shown = files_get(&c, key, "voxels.csv");
     ck_assert_uint_gt(shown.size, 20);
-    ck_assert_int_eq(
-        tfs_godot_voxels_lens.size(c.save, c.doc, tfs_lens_at(&tfs_godot_voxels_lens, key, 0)),
-        (int64_t)shown.size);
+    ck_assert_int_eq(tfs_cells_table_size(c.save, c.doc, (struct tfs_at){.key = key}),
+                     (int64_t)shown.size);
     tfs_buf_release(&shown);
     tfs_buf_release(&table);
 }
@@ -297,7 +296,7 @@ START_TEST(edit_with_upgrade_stores_version_4)
     struct tfs_godot_block block;
 
     must_open("010000001f300210000200f00911000011ffff01001110321100000100010001000df00d90");
-    c.how.options = TFS_PUT_UPGRADE;
+    c.save->options.upgrade = true;
     ck_assert_int_eq(files_put_text(&c, key, "channels/type.txt", "fill 3"), 0);
     stored_block(&block);
     ck_assert_uint_eq(block.version, 4);

@@ -413,8 +413,8 @@ START_TEST(versions_that_do_not_agree_are_refused_with_the_pixel)
     voxel_block(&old, 2, 4, (struct tfs_key){0, 0, -1, 0}, 0, TFS_GODOT_LZ4_BE);
     must(files_put(&c, origin, "raw.bin", tfs_buf_span(&old)));
     uint64_t before = c.doc->version;
-    check_refused(put_pixel(3, 1, 18), "pixel 3,1: the voxel to repeat is one of a block of "
-                                       "version 2, chunk 0_1_0 has version 4");
+    check_refused(put_pixel(3, 1, 18), "pixel 3,1: the voxel to repeat is one of version 2, "
+                                       "chunk 0_1_0 has version 4");
     ck_assert_uint_eq(c.doc->version, before);
     tfs_buf_release(&old);
 }
@@ -427,8 +427,8 @@ START_TEST(depths_that_do_not_agree_are_refused_with_the_pixel)
 
     open_chunks(tables, keys, 2);
     must(files_put_text(&c, keys[1], "channels/color.txt", "depth 32\nfill 0\n"));
-    check_refused(put_pixel(3, 1, 18), "pixel 3,1: channel color of the voxel to repeat has depth "
-                                       "8, in chunk 0_1_0 32");
+    check_refused(put_pixel(3, 1, 18), "pixel 3,1: color of the voxel to repeat has 8 bits, in "
+                                       "chunk 0_1_0 32");
     must(put_pixel(3, 1, 16));
 }
 END_TEST
@@ -478,7 +478,7 @@ START_TEST(a_damaged_chunk_is_empty_and_nothing_is_raised_into_it)
     must(files_open(&c, scratch_path("save")));
     ck_assert_uint_eq(height_at(3, 1), 15);
     must(put_pixel(3, 1, 16));
-    check_refused(put_pixel(3, 1, 17), "pixel 3,1: the block of chunk 0_1_0 is damaged: ");
+    check_refused(put_pixel(3, 1, 17), "pixel 3,1: chunk 0_1_0 is damaged: ");
 }
 END_TEST
 

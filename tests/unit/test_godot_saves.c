@@ -8,6 +8,7 @@
 
 #include "../lib/files_case.h"
 #include "../lib/voxel_maker.h"
+#include "formats/godot_voxel/cells.h"
 #include "formats/godot_voxel/channel.h"
 #include "sanitized.h"
 #include "scratch.h"
@@ -90,7 +91,10 @@ static size_t put_random(const struct tfs_grid_rules *rules, unsigned depth, uin
 static void random_grid(const struct tfs_godot_block *block, unsigned channel, unsigned depth,
                         bool fill, struct tfs_buf *out)
 {
-    const struct tfs_grid_rules rules = tfs_godot_channel_rules(block, channel, depth);
+    const struct tfs_plane_form form = tfs_godot_form(block->version, channel, 1U << depth);
+    char range[TFS_PLANE_RANGE];
+    const struct tfs_grid_rules rules = tfs_plane_rules(&tfs_godot_cells.planes[channel], &form,
+                                                        (struct tfs_voxel_size){1, 1, 1}, range);
     uint8_t value[TFS_GRID_VALUE_MAX];
 
     tfs_buf_printf(out, "depth %u\n%s", 8U << depth, fill ? "fill " : "");

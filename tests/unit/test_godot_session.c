@@ -11,7 +11,7 @@
 #include "../lib/voxel_maker.h"
 #include "base/clock.h"
 #include "formats/database/rows_state.h"
-#include "formats/godot_voxel/view.h"
+#include "formats/godot_voxel/counts.h"
 #include "fs/ops.h"
 #include "scratch.h"
 

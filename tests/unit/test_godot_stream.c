@@ -6,7 +6,7 @@
 #include "../lib/looked_into.h"
 #include "formats/database/rows_state.h"
 #include "formats/godot_voxel/stream_key.h"
-#include "formats/godot_voxel/view.h"
+#include "formats/godot_voxel/counts.h"
 #include "formats/picture/columns.h"
 #include "stream_case.h"
 

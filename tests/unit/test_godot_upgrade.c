@@ -148,7 +148,7 @@ START_TEST(block_that_cannot_be_upgraded_is_told_and_stays)
     ck_assert_uint_eq(refused, 1);
     ck_assert_str_eq(reason, "its metadata cannot be read");
     /* An edit with -o upgrade is stored in any case. */
-    c.how.options = TFS_PUT_UPGRADE;
+    c.save->options.upgrade = true;
     ck_assert_int_eq(files_put_text(&c, key, "channels/type.txt", "fill 3"), 0);
     ck_assert_uint_eq(version_of(key), 3);
     tfs_buf_release(&bytes);

@@ -34,7 +34,6 @@ struct tfs_array_view {
 struct tfs_array_change {
     const struct tfs_array_view *view;
     struct tfs_edit *edit;
-    unsigned options; /* tfs_put.options */
     struct tfs_key key;
     const uint64_t *origin; /* the index of the first value, y, z, x */
     size_t count;           /* of the values */

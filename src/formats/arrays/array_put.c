@@ -22,7 +22,6 @@ struct text {
     struct tfs_span before; /* the values that it began with; empty: all that it says is wanted */
     uint8_t *now, *wanted;  /* of the chunk at hand */
     uint8_t *row;           /* of `before` */
-    unsigned options;
     struct tfs_renumbering *names; /* of the numbers; NULL: they are as the save has them */
     const char *missing; /* what names the numbers, which did not come with them; NULL: it did */
 };
@@ -192,7 +191,6 @@ static int put_chunk(const struct text *t, struct tfs_edit *edit, const uint64_t
     struct tfs_array_change change = {
         .view = view,
         .edit = edit,
-        .options = t->options,
         .key = key,
         .origin = origin,
         .count = count,
@@ -248,7 +246,6 @@ static int put_view(struct text *t, struct tfs_edit *edit, struct tfs_span text,
     const struct tfs_volume *v = &t->view->volume;
     const size_t size = tfs_volume_values(v) * v->width;
 
-    t->options = put->options;
     if (take_text(t, text, err) < 0)
         return err->code;
     if (put->original.size > 0 && take_original(t, put->original, err) < 0)

@@ -24,7 +24,6 @@ struct writing {
     const struct tfs_written *file;
     struct tfs_array_view now, past;
     struct tfs_edit *edit;
-    unsigned options;
     uint64_t plane, line, row; /* bytes of the array, of a line of it, of such a line of a chunk */
     struct slab slab;
     uint8_t *values, *wanted, *before; /* of a chunk */
@@ -181,7 +180,6 @@ static int put_chunk(struct writing *w, const uint64_t at[3], struct tfs_error *
     struct tfs_array_change change = {
         .view = &w->now,
         .edit = w->edit,
-        .options = w->options,
         .key = key,
         .origin = origin,
         .count = count,
@@ -342,7 +340,7 @@ static bool lie_alike(const struct tfs_volume *a, const struct tfs_volume *b)
 int tfs_array_put_written(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                           const struct tfs_put *put, struct tfs_error *err)
 {
-    struct writing w = {.file = put->written, .edit = edit, .options = put->options};
+    struct writing w = {.file = put->written, .edit = edit};
     bool same = false;
 
     if (tfs_array_open_whole(&w.now, save, edit->base, at, err) < 0)

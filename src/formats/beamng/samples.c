@@ -50,7 +50,7 @@ static int samples_open(struct tfs_save *save, const struct tfs_doc *doc, struct
     s->layout = *tfs_beamng_layout_of(doc);
     s->table = tfs_blob_ref(tfs_beamng_table(doc));
     tfs_beamng_materials_find(tfs_blob_span(s->table), s->layout.nul, &s->names);
-    return tfs_cells_edit_open(&s->e, save, doc, key, err);
+    return tfs_cells_edit_load(&s->e, save, doc, key, err);
 }
 
 static int samples_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,

@@ -6,7 +6,9 @@
 #include "formats/cells/cells.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,17 +38,22 @@ static int keep_damage(struct tfs_cells *cells, const struct tfs_error *why, str
 static void fetch(struct tfs_cells *cells, struct tfs_error *why)
 {
     const struct tfs_chunk *chunk = &cells->chunk;
-    struct tfs_blob *extra = NULL;
 
     cells->stored = tfs_blob_ref(chunk->blob);
-    if (tfs_chunk_is_unread(chunk, false))
-        cells->save->container->fetch(cells->save, chunk, &cells->stored, &extra, why);
+    cells->extra = tfs_blob_ref(chunk->extra);
+    if ((chunk->flags & TFS_CHUNK_UNREAD_ALL) != 0)
+        cells->save->container->fetch(cells->save, chunk, &cells->stored, &cells->extra, why);
     cells->unread = why->code < 0;
-    tfs_blob_unref(extra);
+    if (why->code == 0 || tfs_chunk_is_unread(chunk, false) || why->code == -ENOMEM ||
+        why->code == -ESTALE)
+        return;
+    /* What was edited is here, and stays readable when the disk is not. */
+    cells->extra_unread = why->code;
+    tfs_error_reset(why);
 }
 
-int tfs_cells_make(struct tfs_save *save, const struct tfs_chunk *chunk, unsigned wanted,
-                   struct tfs_cells **cells, struct tfs_error *err)
+int tfs_cells_make(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+                   unsigned wanted, struct tfs_cells **cells, struct tfs_error *err)
 {
     struct tfs_cells *made = calloc(1, sizeof(*made));
     struct tfs_error why = {0};
@@ -56,6 +63,7 @@ int tfs_cells_make(struct tfs_save *save, const struct tfs_chunk *chunk, unsigne
     atomic_init(&made->refs, 1);
     made->kind = save->tree->cells;
     made->save = save;
+    made->doc = doc;
     made->chunk = *chunk;
     made->size = made->kind->size;
     tfs_blob_ref(chunk->blob);
@@ -65,6 +73,7 @@ int tfs_cells_make(struct tfs_save *save, const struct tfs_chunk *chunk, unsigne
     fetch(made, &why);
     if (why.code == 0)
         made->kind->decode(made, wanted, &why);
+    made->doc = NULL;
     made->decoded = wanted;
     made->count = (size_t)made->size.x * made->size.y * made->size.z;
     if (why.code == 0 || keep_damage(made, &why, err) == 0)
@@ -86,6 +95,7 @@ void tfs_cells_unref(struct tfs_cells *cells)
         return;
     cells->kind->release(cells);
     tfs_blob_unref(cells->stored);
+    tfs_blob_unref(cells->extra);
     tfs_blob_unref(cells->chunk.blob);
     tfs_blob_unref(cells->chunk.extra);
     free(cells->damage);
@@ -112,7 +122,8 @@ static size_t weight(const void *object)
 {
     const struct tfs_cells *cells = object;
 
-    return sizeof(*cells) + cells->weight + tfs_blob_span(cells->stored).size;
+    return sizeof(*cells) + cells->weight + tfs_blob_span(cells->stored).size +
+           tfs_blob_span(cells->extra).size;
 }
 
 static void object_ref(void *cells)
@@ -157,6 +168,14 @@ void tfs_cells_cache_free(struct tfs_cells_cache *cache)
     free(cache);
 }
 
+void tfs_cells_cache_clear(struct tfs_save *save)
+{
+    struct tfs_cells_cache *cache = atomic_load(&save->cells);
+
+    if (cache != NULL)
+        tfs_recent_clear(&cache->recent);
+}
+
 int tfs_names_memory_of(struct tfs_save *save, struct tfs_names_memory **memory,
                         struct tfs_error *err)
 {
@@ -180,7 +199,7 @@ int tfs_cells_keep(struct tfs_save *save, const struct tfs_doc *doc,
         return err->code;
     struct tfs_cells *found = tfs_recent_find(&cache->recent, &asked);
     if (found == NULL) {
-        if (tfs_cells_make(save, fetched, asked.planes, &found, err) < 0)
+        if (tfs_cells_make(save, doc, fetched, asked.planes, &found, err) < 0)
             return err->code;
         tfs_blob_unref(found->chunk.blob);
         tfs_blob_unref(found->chunk.extra);
@@ -207,9 +226,14 @@ int tfs_cells_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
 int tfs_cells_need(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                    unsigned wanted, struct tfs_cells **cells, struct tfs_error *err)
 {
-    if (tfs_cells_open(save, doc, key, wanted, cells, err) < 0 || (*cells)->damage == NULL)
+    if (tfs_cells_open(save, doc, key, wanted, cells, err) < 0)
         return err->code;
-    tfs_fail(err, -EBADMSG, "%s", (*cells)->damage);
+    if ((*cells)->damage != NULL)
+        tfs_fail(err, -EBADMSG, "%s", (*cells)->damage);
+    else if ((*cells)->count == 0)
+        tfs_fail(err, -ENOENT, "this chunk has no voxels");
+    else
+        return 0;
     tfs_cells_unref(*cells);
     *cells = NULL;
     return err->code;
@@ -235,6 +259,45 @@ bool tfs_plane_uniform(const struct tfs_cells_plane *plane, size_t count)
     const uint8_t *bytes = plane->values;
 
     return plane->filled || memcmp(bytes, bytes + size, (count - 1) * size) == 0;
+}
+
+#define TOGETHER 64 /* values: a loop of a fixed length is one that compilers make wide */
+
+#define IS_SOLID(type, v) ((type)((v) - (type)form->solid) <= (type)form->solid_span)
+#define ANY_SOLID(type)                                                                            \
+    do {                                                                                           \
+        const type *v = plane->values;                                                             \
+        for (; i + TOGETHER <= values && !any; i += TOGETHER) {                                    \
+            type hits = 0;                                                                         \
+            for (size_t k = 0; k < TOGETHER; k++)                                                  \
+                hits |= (type)IS_SOLID(type, v[i + k]);                                            \
+            any = hits != 0;                                                                       \
+        }                                                                                          \
+        for (; i < values && !any; i++)                                                            \
+            any = IS_SOLID(type, v[i]);                                                            \
+    } while (0)
+
+bool tfs_plane_has_solid(const struct tfs_cells_plane *plane, size_t count)
+{
+    const struct tfs_plane_form *form = &plane->form;
+    const size_t values = plane->filled ? 1 : count;
+    size_t i = 0;
+    bool any = false;
+
+    switch (form->width) {
+    case 1:
+        ANY_SOLID(uint8_t);
+        break;
+    case 2:
+        ANY_SOLID(uint16_t);
+        break;
+    case 4:
+        ANY_SOLID(uint32_t);
+        break;
+    default:
+        ANY_SOLID(uint64_t);
+    }
+    return any;
 }
 
 #define RUN(type)                                                                                  \
@@ -356,4 +419,23 @@ struct tfs_grid_shape tfs_plane_shape(const struct tfs_plane_form *form, struct 
         .base = base_of(form->kind),
         .width = form->digits > 0 ? form->digits : tfs_decimal_width(name_count - 1),
     };
+}
+
+static void print_range(const struct tfs_plane_form *form, char range[TFS_PLANE_RANGE])
+{
+    if (form->kind == TFS_PLANE_FLOAT)
+        snprintf(range, TFS_PLANE_RANGE, "it has %u bits", 8 * form->width);
+    else if (form->kind == TFS_PLANE_SIGNED)
+        snprintf(range, TFS_PLANE_RANGE, "-%" PRIu64 " to %" PRIu64, form->high + 1, form->high);
+    else
+        snprintf(range, TFS_PLANE_RANGE, "0 to %" PRIu64, form->high);
+}
+
+struct tfs_grid_rules tfs_plane_rules(const struct tfs_plane *plane,
+                                      const struct tfs_plane_form *form, struct tfs_voxel_size size,
+                                      char range[TFS_PLANE_RANGE])
+{
+    print_range(form, range);
+    return (struct tfs_grid_rules){tfs_plane_shape(form, size, 0), form->high,
+                                   plane->out_of_range != NULL ? plane->out_of_range : range};
 }

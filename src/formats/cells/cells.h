@@ -31,12 +31,17 @@ enum tfs_plane_kind {
 };
 
 enum tfs_plane_flags {
-    TFS_PLANE_IN_TABLE = 1, /* a column of voxels.csv */
-    TFS_PLANE_DECIDES = 2,  /* a voxel is without a line where all such planes are empty */
-    TFS_PLANE_OPTIONAL = 4, /* a chunk may lack it */
-    TFS_PLANE_PARTIAL = 8,  /* a voxel that a picture raises gets `full` here */
-    TFS_PLANE_ROWS = 16,    /* its grid is rows also where all values are equal, so that its size
-                             * is known without them */
+    TFS_PLANE_IN_TABLE = 1,   /* a column of voxels.csv */
+    TFS_PLANE_DECIDES = 2,    /* a voxel is without a line where all such planes are empty */
+    TFS_PLANE_OPTIONAL = 4,   /* a chunk may lack it */
+    TFS_PLANE_PARTIAL = 8,    /* a voxel that a picture raises gets `full` here */
+    TFS_PLANE_ROWS = 16,      /* its grid is rows also where all values are equal, so that its size
+                               * is known without them */
+    TFS_PLANE_FILLABLE = 32,  /* that it is filled is stored: then it is no column of the table, and
+                               * its grid is a fill line; that of another has rows */
+    TFS_PLANE_SOLID = 64,     /* of a kind without names: its solid values make a voxel more than an
+                               * empty one */
+    TFS_PLANE_DISTANCE = 128, /* with SOLID: its values do not say what it is */
 };
 
 /* How the values of a plane are stored, shown and bounded. */
@@ -47,12 +52,13 @@ struct tfs_plane_form {
     unsigned digits; /* characters of a value in a grid; of names 0: as its greatest entry needs */
     uint64_t high;   /* greatest value; of signed ones -high - 1 is the smallest */
     uint64_t empty;  /* the value of a voxel that nobody wrote */
+    uint64_t solid, solid_span; /* with TFS_PLANE_SOLID: these are solid to solid + solid_span */
 };
 
 struct tfs_plane {
     const char *name;           /* "param2": its column, and the word for it in sentences */
     struct tfs_plane_form form; /* of every chunk; a chunk may have another (decode sets it) */
-    const char *out_of_range;   /* "a parameter has 8 bits" */
+    const char *out_of_range;   /* "a parameter has 8 bits"; NULL: as the form says */
     unsigned flags;             /* enum tfs_plane_flags */
     uint64_t full;              /* with TFS_PLANE_PARTIAL */
     /* The name that the game itself gives to a value, in tables and in comments of grids; empty: it
@@ -72,18 +78,28 @@ struct tfs_cells {
     atomic_uint refs;
     const struct tfs_cells_kind *kind;
     struct tfs_save *save;
-    struct tfs_chunk chunk;  /* with references to what it holds */
-    struct tfs_blob *stored; /* its bytes; NULL: it has none, or they could not be fetched */
-    bool unread;             /* the latter: the next time they may be there */
-    char *damage;            /* why it does not decode; NULL: what follows is set */
+    struct tfs_chunk chunk;    /* with references to what it holds */
+    const struct tfs_doc *doc; /* for decode alone; NULL: nobody asks for planes */
+    struct tfs_blob *stored;   /* its bytes; NULL: it has none, or they could not be fetched */
+    bool unread;               /* the latter: the next time they may be there */
+    struct tfs_blob *extra;    /* NULL: it has none */
+    int extra_unread;          /* the failure to fetch it; 0: there was none */
+    char *damage;              /* why it does not decode; NULL: what follows is set */
+    unsigned version;          /* of a kind with `form` */
     struct tfs_voxel_size size;
-    size_t count;     /* of voxels */
+    size_t count;     /* of voxels; 0: the chunk has none yet */
     unsigned decoded; /* bit i: plane i */
     struct tfs_cells_plane planes[TFS_PLANES_MAX];
     struct tfs_span *names; /* the table of names */
     uint32_t name_count;
     void *own;     /* the game's */
     size_t weight; /* bytes of memory of `own` and of the planes */
+};
+
+/* How the planes of a chunk without voxels are to be stored. */
+struct tfs_cells_like {
+    unsigned version;
+    unsigned widths[TFS_PLANES_MAX];
 };
 
 /* What a game gives. */
@@ -131,6 +147,21 @@ struct tfs_cells_kind {
     int (*settle)(struct tfs_cells_edit *edit, struct tfs_error *err);
     /* Makes the edited cells what the chunk stores. What did not change keeps its bytes. */
     int (*encode)(struct tfs_cells_edit *edit, struct tfs_error *err);
+
+    /* Of a game whose chunks say how wide the values of each plane are; else NULL. The form of a
+     * plane, in a chunk of that version. */
+    struct tfs_plane_form (*form)(unsigned version, unsigned plane, unsigned width);
+    /* May the document have another such width? EBADMSG with a sentence. */
+    int (*legal_width)(const struct tfs_doc *doc, unsigned plane, unsigned width,
+                       struct tfs_error *err);
+    /* The form of arrays of a whole group. */
+    int (*group_form)(struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
+                      unsigned plane, struct tfs_plane_form *form, struct tfs_error *err);
+    /* The bytes of a chunk that is going to have voxels; `like` NULL: as new ones are. NULL: each
+     * chunk has voxels. */
+    int (*blank)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                 const struct tfs_cells_like *like, struct tfs_blob **stored,
+                 struct tfs_error *err);
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -141,20 +172,22 @@ struct tfs_cells_kind {
  * the save's cache, which gets them. ENOENT: there is no such chunk. */
 int tfs_cells_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                    unsigned wanted, struct tfs_cells **cells, struct tfs_error *err);
-/* The same of a chunk that must decode. */
+/* The same of a chunk that must decode, and have voxels (ENOENT). */
 int tfs_cells_need(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                    unsigned wanted, struct tfs_cells **cells, struct tfs_error *err);
 /* The same as the first of a chunk whose bytes a walk has fetched. */
 int tfs_cells_keep(struct tfs_save *save, const struct tfs_doc *doc,
                    const struct tfs_chunk *fetched, unsigned wanted, struct tfs_cells **cells,
                    struct tfs_error *err);
-/* Without the cache, for walks over a whole save. */
-int tfs_cells_make(struct tfs_save *save, const struct tfs_chunk *chunk, unsigned wanted,
-                   struct tfs_cells **cells, struct tfs_error *err);
+/* Without the cache, for walks over a whole save. `doc` NULL: for names alone. */
+int tfs_cells_make(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+                   unsigned wanted, struct tfs_cells **cells, struct tfs_error *err);
 struct tfs_cells *tfs_cells_ref(struct tfs_cells *cells);
 void tfs_cells_unref(struct tfs_cells *cells); /* NULL is legal */
 
 void tfs_cells_cache_free(struct tfs_cells_cache *cache); /* NULL is legal */
+/* Forgets cells: of a save that was read again, where a document decides how chunks decode. */
+void tfs_cells_cache_clear(struct tfs_save *save);
 
 /* tfs_tree.chunk_damaged. */
 int tfs_cells_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key);
@@ -199,6 +232,8 @@ static inline void tfs_plane_set(struct tfs_cells_plane *plane, size_t i, uint64
     ((uint64_t *)plane->values)[i] = value;
 }
 
+/* Has a voxel a solid value, in a plane with TFS_PLANE_SOLID? */
+bool tfs_plane_has_solid(const struct tfs_cells_plane *plane, size_t count);
 /* Has every voxel the same value? */
 bool tfs_plane_uniform(const struct tfs_cells_plane *plane, size_t count);
 /* How many voxels from `i` on, at most to `end`, have the value of voxel i? */
@@ -209,9 +244,30 @@ uint32_t tfs_plane_narrow(const struct tfs_plane_form *form, uint64_t value);
 void tfs_plane_widen(const struct tfs_cells_plane *plane, size_t first, size_t count,
                      uint32_t *values);
 
-/* The rules of the plane's grid; the name table has so many entries. */
+/* A value of the plane as a number of 64 bits: signed ones keep their sign. */
+static inline uint64_t tfs_plane_wide(const struct tfs_plane_form *form, uint64_t value)
+{
+    const unsigned above = 64 - 8 * tfs_plane_size(form);
+
+    if (form->kind != TFS_PLANE_SIGNED)
+        return value;
+    return (uint64_t)((int64_t)(value << above) >> above);
+}
+
+/* Does the value make a voxel more than an empty one, in a plane with TFS_PLANE_SOLID? */
+static inline bool tfs_plane_is_solid(const struct tfs_plane_form *form, uint64_t value)
+{
+    return value - form->solid <= form->solid_span;
+}
+
+/* The shape of the plane's grid; the name table has so many entries. */
 struct tfs_grid_shape tfs_plane_shape(const struct tfs_plane_form *form, struct tfs_voxel_size size,
                                       uint32_t name_count);
+/* The rules of one of numbers; `range` outlives them. */
+#define TFS_PLANE_RANGE 64
+struct tfs_grid_rules tfs_plane_rules(const struct tfs_plane *plane,
+                                      const struct tfs_plane_form *form, struct tfs_voxel_size size,
+                                      char range[TFS_PLANE_RANGE]);
 
 /* ---- all voxels, run by run ------------------------------------------------------------------ */
 

@@ -117,15 +117,47 @@ int tfs_cells_edit_begin(struct tfs_cells_edit *e, struct tfs_cells *cells, stru
     return tfs_cells_named(cells) != NULL ? open_names(e, err) : 0;
 }
 
-int tfs_cells_edit_open(struct tfs_cells_edit *e, struct tfs_save *save, const struct tfs_doc *doc,
+int tfs_cells_edit_load(struct tfs_cells_edit *e, struct tfs_save *save, const struct tfs_doc *doc,
                         struct tfs_key key, struct tfs_error *err)
 {
     struct tfs_cells *cells = NULL;
 
     memset(e, 0, sizeof(*e));
-    if (tfs_cells_need(save, doc, key, TFS_CELLS_ALL, &cells, err) == 0)
-        tfs_cells_edit_begin(e, cells, err);
+    if (tfs_cells_open(save, doc, key, TFS_CELLS_ALL, &cells, err) == 0 && cells->damage != NULL)
+        tfs_fail(err, -EBADMSG, "chunk %d_%d_%d is damaged: %s", key.x, key.y, key.z,
+                 cells->damage);
+    if (err->code == 0 && tfs_cells_edit_begin(e, cells, err) == 0)
+        e->base = doc;
     tfs_cells_unref(cells);
+    return err->code;
+}
+
+int tfs_cells_edit_open(struct tfs_cells_edit *e, struct tfs_save *save, struct tfs_edit *edit,
+                        struct tfs_key key, struct tfs_error *err)
+{
+    if (tfs_cells_edit_load(e, save, tfs_edit_doc(edit), key, err) < 0)
+        return err->code;
+    e->edit = edit;
+    e->base = edit->base;
+    e->fresh = e->before->count == 0;
+    return e->fresh ? tfs_cells_edit_blank(e, NULL, err) : 0;
+}
+
+int tfs_cells_edit_blank(struct tfs_cells_edit *e, const struct tfs_cells_like *like,
+                         struct tfs_error *err)
+{
+    struct tfs_cells *absent = e->before, *blank = NULL;
+    struct tfs_chunk chunk = absent->chunk;
+
+    chunk.blob = NULL;
+    chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
+    if (absent->kind->blank(absent->save, e->base, chunk.key, like, &chunk.blob, err) == 0 &&
+        tfs_cells_make(absent->save, e->base, &chunk, TFS_CELLS_ALL, &blank, err) == 0) {
+        e->before = blank;
+        memcpy(e->planes, blank->planes, sizeof(e->planes));
+        tfs_cells_unref(absent);
+    }
+    tfs_blob_unref(chunk.blob);
     return err->code;
 }
 
@@ -160,12 +192,39 @@ int tfs_cells_edit_plane(struct tfs_cells_edit *e, unsigned plane, struct tfs_er
     if (p->values == NULL)
         return tfs_fail_memory(err);
     p->filled = false;
-    if (before->values != NULL && !before->filled)
+    const bool had = before->values != NULL && before->form.width == p->form.width;
+    if (had && !before->filled)
         memcpy(p->values, before->values, count * size);
     else
         for (size_t i = 0; i < count; i++)
-            tfs_plane_set(p, i, before->values != NULL ? tfs_plane_get(before, i) : p->form.empty);
+            tfs_plane_set(p, i, had ? tfs_plane_get(before, i) : p->form.empty);
     return 0;
+}
+
+int tfs_cells_edit_width(struct tfs_cells_edit *e, unsigned plane, unsigned width,
+                         struct tfs_error *err)
+{
+    const struct tfs_cells_kind *kind = e->before->kind;
+
+    if (width != e->planes[plane].form.width) {
+        if (kind->legal_width(e->base, plane, width, err) < 0)
+            return err->code;
+        e->planes[plane].form = kind->form(e->before->version, plane, width);
+    }
+    return tfs_cells_edit_plane(e, plane, err);
+}
+
+void tfs_cells_edit_refill(struct tfs_cells_edit *e)
+{
+    for (unsigned i = 0; i < e->before->kind->count; i++) {
+        const struct tfs_cells_plane *before = &e->before->planes[i];
+        struct tfs_cells_plane *p = &e->planes[i];
+        const bool fillable = (e->before->kind->planes[i].flags & TFS_PLANE_FILLABLE) != 0;
+        p->filled =
+            p->filled || (fillable && before->filled && before->form.width == p->form.width &&
+                          tfs_plane_get(p, 0) == tfs_plane_get(before, 0) &&
+                          tfs_plane_uniform(p, e->before->count));
+    }
 }
 
 void tfs_cells_edit_drop(struct tfs_cells_edit *e, unsigned plane)
@@ -332,8 +391,10 @@ static bool same_values(const struct tfs_cells_plane *a, const struct tfs_cells_
 bool tfs_cells_edit_same_plane(const struct tfs_cells_edit *e, unsigned plane)
 {
     const struct tfs_cells_plane *a = &e->before->planes[plane], *b = &e->planes[plane];
+    const bool fillable = (e->before->kind->planes[plane].flags & TFS_PLANE_FILLABLE) != 0;
 
-    if (a->form.width != b->form.width || a->form.kind != b->form.kind)
+    if (a->form.width != b->form.width || a->form.kind != b->form.kind ||
+        (fillable && a->filled != b->filled))
         return false;
     return a->values == b->values ||
            (a->values != NULL && b->values != NULL && same_values(a, b, e->before->count));
@@ -360,7 +421,7 @@ int tfs_cells_edit_finish(struct tfs_cells_edit *e, struct tfs_edit *edit, struc
     const struct tfs_cells_kind *kind = e->before->kind;
 
     e->edit = edit;
-    if (tfs_cells_edit_same(e) || (kind->settle != NULL && kind->settle(e, err) < 0))
+    if ((!e->fresh && tfs_cells_edit_same(e)) || (kind->settle != NULL && kind->settle(e, err) < 0))
         return err->code;
     return kind->encode(e, err);
 }

@@ -9,8 +9,10 @@
 #include "formats/diff/words.h"
 
 struct tfs_cells_edit {
-    struct tfs_edit *edit; /* of the document; set by who asks what is legal, and to finish */
+    struct tfs_edit *edit;      /* set by tfs_cells_edit_open, or to finish */
+    const struct tfs_doc *base; /* finished; who asks for blanks and widths is told it */
     struct tfs_cells *before;
+    bool fresh; /* the chunk had no voxels; `before` are those of a blank */
     struct tfs_cells_plane planes[TFS_PLANES_MAX]; /* as before, or memory of our own */
     unsigned written; /* bit i: somebody said what plane i is, and the rules leave it alone */
     bool given;       /* somebody wrote the table of names, with entries that no voxel has */
@@ -26,10 +28,16 @@ struct tfs_cells_edit {
 };
 
 /* Begins with what the chunk has, all planes; to be closed after a failure, too. */
-int tfs_cells_edit_open(struct tfs_cells_edit *e, struct tfs_save *save, const struct tfs_doc *doc,
+int tfs_cells_edit_load(struct tfs_cells_edit *e, struct tfs_save *save, const struct tfs_doc *doc,
+                        struct tfs_key key, struct tfs_error *err);
+/* The same of what the edit has; a chunk without voxels begins as a blank. */
+int tfs_cells_edit_open(struct tfs_cells_edit *e, struct tfs_save *save, struct tfs_edit *edit,
                         struct tfs_key key, struct tfs_error *err);
 /* The same of cells that decode. */
 int tfs_cells_edit_begin(struct tfs_cells_edit *e, struct tfs_cells *cells, struct tfs_error *err);
+/* Gives a chunk without voxels those of a blank. */
+int tfs_cells_edit_blank(struct tfs_cells_edit *e, const struct tfs_cells_like *like,
+                         struct tfs_error *err);
 void tfs_cells_edit_close(struct tfs_cells_edit *e);
 /* Settles and encodes, unless nothing changed. */
 int tfs_cells_edit_finish(struct tfs_cells_edit *e, struct tfs_edit *edit, struct tfs_error *err);
@@ -43,6 +51,12 @@ bool tfs_cells_edit_owns(const struct tfs_cells_edit *e, unsigned plane);
 /* Makes values of the plane that can be set, one of each voxel: what it has, or empty ones where
  * the chunk lacks it. */
 int tfs_cells_edit_plane(struct tfs_cells_edit *e, unsigned plane, struct tfs_error *err);
+/* The same of values that have so many bytes from now on, all empty where that is another number.
+ * EBADMSG with a sentence. */
+int tfs_cells_edit_width(struct tfs_cells_edit *e, unsigned plane, unsigned width,
+                         struct tfs_error *err);
+/* Planes that were filled and say the same in every voxel are filled. */
+void tfs_cells_edit_refill(struct tfs_cells_edit *e);
 /* The chunk lacks the plane from now on. */
 void tfs_cells_edit_drop(struct tfs_cells_edit *e, unsigned plane);
 /* The first voxel from `i` on that has another value in this plane than it had; none: the number of

@@ -148,7 +148,7 @@ static int learn(struct tfs_names_memory *m, struct tfs_save *save, const struct
 {
     struct tfs_cells *cells;
 
-    if (tfs_cells_make(save, fetched, 0, &cells, err) < 0)
+    if (tfs_cells_make(save, NULL, fetched, 0, &cells, err) < 0)
         return err->code;
     if (keep(m, cells, names, err) == 0 && !cells->unread && reserve(m, chunk->slot, err) == 0)
         m->chunks[chunk->slot] = (struct tfs_names_seen){what_of(chunk), *names};

@@ -4,7 +4,7 @@
 #ifndef TFS_FORMATS_GODOT_VOXEL_COLOUR_H
 #define TFS_FORMATS_GODOT_VOXEL_COLOUR_H
 
-#include "formats/godot_voxel/view.h"
+#include "formats/godot_voxel/cells.h"
 
 /* What a chunk's voxels are painted with. */
 struct tfs_godot_paints {
@@ -13,9 +13,9 @@ struct tfs_godot_paints {
     uint8_t palette[4 * TFS_GODOT_COLOURS];
 };
 
-/* `view` must be readable and outlive the paints. Thread-safe. */
+/* `cells` must have a block and outlive the paints. Thread-safe. */
 int tfs_godot_paints_init(struct tfs_save *save, const struct tfs_doc *doc,
-                          const struct tfs_godot_view *view, struct tfs_godot_paints *paints,
+                          const struct tfs_cells *cells, struct tfs_godot_paints *paints,
                           struct tfs_error *err);
 
 /* 0xRRGGBB of the voxel at this stored index: by its color, else its type, else its texture. */

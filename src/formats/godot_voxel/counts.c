@@ -5,24 +5,83 @@
  *
  * Must not know which container it is, nor how counts are told.
  */
+#include "formats/godot_voxel/counts.h"
+
+#include <pthread.h>
 #include <stdlib.h>
 
-#include "formats/godot_voxel/cache.h"
+/* A chunk in few bytes. */
+struct summary {
+    uint8_t version; /* 0: no block that decodes */
+    uint8_t kind;
+    uint8_t dense;   /* bit i: channel i has mode NONE */
+    uint8_t flags;   /* enum summary_flags */
+    uint16_t depths; /* two bits a channel */
+};
 
-void tfs_godot_counts_clear(struct tfs_godot_cache *cache)
+enum summary_flags {
+    SUMMARY_DAMAGED = 1,
+    SUMMARY_EXTRA = 2,
+};
+
+struct memory {
+    pthread_mutex_t lock;
+    struct tfs_doc *doc;       /* whose chunks are summed up; NULL: none */
+    uint32_t mask;             /* which of them: see below */
+    struct summary *summaries; /* by slot */
+    uint32_t summary_count;
+    struct {
+        uint64_t version; /* of the document; 0: of none */
+        uint32_t number;
+        struct tfs_godot_level level;
+    } levels[4]; /* found last */
+    unsigned next_level;
+};
+
+static struct memory *memory_of(const struct tfs_save *save)
 {
-    pthread_mutex_lock(&cache->counts_lock);
-    tfs_doc_unref(cache->doc);
-    cache->doc = NULL;
-    free(cache->summaries);
-    cache->summaries = NULL;
-    cache->summary_count = 0;
-    pthread_mutex_unlock(&cache->counts_lock);
+    return save->cache;
 }
 
-#define FORMS                                                                                      \
-    (sizeof(((struct tfs_godot_cache *)NULL)->forms) /                                             \
-     sizeof(((struct tfs_godot_cache *)NULL)->forms[0]))
+int tfs_godot_cache_create(struct tfs_save *save, struct tfs_error *err)
+{
+    struct memory *memory = calloc(1, sizeof(*memory));
+
+    if (memory == NULL)
+        return tfs_fail_memory(err);
+    pthread_mutex_init(&memory->lock, NULL);
+    save->cache = memory;
+    return 0;
+}
+
+void tfs_godot_cache_clear(struct tfs_save *save)
+{
+    struct memory *memory = memory_of(save);
+
+    tfs_cells_cache_clear(save);
+    pthread_mutex_lock(&memory->lock);
+    tfs_doc_unref(memory->doc);
+    memory->doc = NULL;
+    free(memory->summaries);
+    memory->summaries = NULL;
+    memory->summary_count = 0;
+    pthread_mutex_unlock(&memory->lock);
+}
+
+void tfs_godot_cache_free(struct tfs_save *save)
+{
+    struct memory *memory = memory_of(save);
+
+    if (memory == NULL)
+        return;
+    tfs_godot_cache_clear(save);
+    pthread_mutex_destroy(&memory->lock);
+    free(memory);
+    save->cache = NULL;
+}
+
+#define LEVELS                                                                                     \
+    (sizeof(((struct memory *)NULL)->levels) / sizeof(((struct memory *)NULL)->levels[0]))
 #define LOOKED_FOR 64 /* blocks of a level of which none was looked into */
 
 /* ---- which chunks ---------------------------------------------------------------------------- */
@@ -50,14 +109,14 @@ static bool is_looked_into(const struct tfs_chunk *chunk, uint32_t mask)
 
 /* ---- one chunk ------------------------------------------------------------------------------- */
 
-static struct tfs_godot_summary summarize(const struct tfs_godot_view *view)
+static struct summary summarize(const struct tfs_cells *cells)
 {
-    const struct tfs_godot_block *block = &view->block;
-    struct tfs_godot_summary summary = {0};
+    const struct tfs_godot_block *block = tfs_godot_block_of(cells);
+    struct summary summary = {0};
 
-    summary.flags |= view->damage != NULL ? TFS_GODOT_SUMMARY_DAMAGED : 0;
-    summary.flags |= view->extra != NULL ? TFS_GODOT_SUMMARY_EXTRA : 0;
-    if (!view->readable)
+    summary.flags |= cells->damage != NULL ? SUMMARY_DAMAGED : 0;
+    summary.flags |= cells->extra != NULL ? SUMMARY_EXTRA : 0;
+    if (block == NULL)
         return summary;
     summary.version = block->version;
     summary.kind = (uint8_t)block->kind;
@@ -73,20 +132,20 @@ static struct tfs_godot_summary summarize(const struct tfs_godot_view *view)
 struct updating {
     struct tfs_save *save;
     const struct tfs_doc *doc;
-    struct tfs_godot_cache *cache;
+    struct memory *cache;
     struct tfs_error *err;
 };
 
 static int update_chunk(struct updating *u, const struct tfs_chunk *chunk)
 {
-    struct tfs_godot_view *view;
+    struct tfs_cells *cells;
 
     if (!is_looked_into(chunk, u->cache->mask))
         return 0;
-    if (tfs_godot_view_make(u->save, u->doc, chunk, &view, u->err) < 0)
+    if (tfs_cells_make(u->save, u->doc, chunk, 0, &cells, u->err) < 0)
         return u->err->code;
-    u->cache->summaries[chunk->slot] = summarize(view);
-    tfs_godot_view_unref(view);
+    u->cache->summaries[chunk->slot] = summarize(cells);
+    tfs_cells_unref(cells);
     return 0;
 }
 
@@ -98,11 +157,11 @@ static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct
 
 /* ---- all chunks ------------------------------------------------------------------------------ */
 
-static int reserve(struct tfs_godot_cache *cache, uint32_t count, struct tfs_error *err)
+static int reserve(struct memory *cache, uint32_t count, struct tfs_error *err)
 {
     if (count <= cache->summary_count)
         return 0;
-    struct tfs_godot_summary *more = reallocarray(cache->summaries, count, sizeof(*more));
+    struct summary *more = reallocarray(cache->summaries, count, sizeof(*more));
     if (more == NULL)
         return tfs_fail_memory(err);
     cache->summaries = more;
@@ -113,7 +172,7 @@ static int reserve(struct tfs_godot_cache *cache, uint32_t count, struct tfs_err
 /* Makes the summaries those of the document. */
 static int update(struct updating *u)
 {
-    struct tfs_godot_cache *cache = u->cache;
+    struct memory *cache = u->cache;
     const uint32_t mask = mask_of(u->doc);
     bool known = cache->doc != NULL && cache->mask == mask;
     int result = 0;
@@ -135,14 +194,14 @@ static int update(struct updating *u)
     return result;
 }
 
-static void count_summary(const struct tfs_godot_summary *summary, struct tfs_key key,
+static void count_summary(const struct summary *summary, struct tfs_key key,
                           struct tfs_godot_counts *counts)
 {
     counts->looked++;
-    counts->instances += (summary->flags & TFS_GODOT_SUMMARY_EXTRA) != 0;
-    counts->damaged += (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0;
+    counts->instances += (summary->flags & SUMMARY_EXTRA) != 0;
+    counts->damaged += (summary->flags & SUMMARY_DAMAGED) != 0;
     if (summary->version == 0) {
-        counts->empty += (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) == 0;
+        counts->empty += (summary->flags & SUMMARY_DAMAGED) == 0;
         return;
     }
     counts->blocks++;
@@ -160,22 +219,22 @@ static void count_summary(const struct tfs_godot_summary *summary, struct tfs_ke
 static int look_closer(struct updating *u, const struct tfs_chunk *chunk,
                        struct tfs_godot_counts *counts, tfs_godot_damage_fn damage, void *arg)
 {
-    const struct tfs_godot_summary *summary = &u->cache->summaries[chunk->slot];
-    bool damaged = (summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0 && damage != NULL;
-    struct tfs_godot_view *view;
+    const struct summary *summary = &u->cache->summaries[chunk->slot];
+    bool damaged = (summary->flags & SUMMARY_DAMAGED) != 0 && damage != NULL;
+    struct tfs_cells *cells;
 
     if (!damaged && (counts->x > 0 || summary->version == 0))
         return 0;
-    if (tfs_godot_view_make(u->save, u->doc, chunk, &view, u->err) < 0)
+    if (tfs_cells_make(u->save, u->doc, chunk, 0, &cells, u->err) < 0)
         return u->err->code;
-    if (view->readable) {
-        counts->x = view->block.x;
-        counts->y = view->block.y;
-        counts->z = view->block.z;
+    if (cells->count > 0) {
+        counts->x = cells->size.x;
+        counts->y = cells->size.y;
+        counts->z = cells->size.z;
     }
-    if (damaged && view->damage != NULL)
-        damage(arg, chunk, view->damage);
-    tfs_godot_view_unref(view);
+    if (damaged && cells->damage != NULL)
+        damage(arg, chunk, cells->damage);
+    tfs_cells_unref(cells);
     return 0;
 }
 
@@ -183,123 +242,123 @@ int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
                           struct tfs_godot_counts *counts, tfs_godot_damage_fn damage, void *arg,
                           struct tfs_error *err)
 {
-    struct tfs_godot_cache *cache = tfs_godot_cache_of(save);
+    struct memory *cache = memory_of(save);
     struct updating u = {save, doc, cache, err};
 
     *counts = (struct tfs_godot_counts){0};
-    pthread_mutex_lock(&cache->counts_lock);
+    pthread_mutex_lock(&cache->lock);
     int result = update(&u);
     for (size_t i = 0; i < doc->count && result == 0; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
-        const struct tfs_godot_summary *summary = &cache->summaries[chunk->slot];
+        const struct summary *summary = &cache->summaries[chunk->slot];
         if (!is_looked_into(chunk, cache->mask))
             continue;
         /* What the disk failed to give once is not damage for good. */
-        if ((summary->flags & TFS_GODOT_SUMMARY_DAMAGED) != 0 && chunk->blob == NULL)
+        if ((summary->flags & SUMMARY_DAMAGED) != 0 && chunk->blob == NULL)
             result = update_chunk(&u, chunk);
         if (result < 0)
             break;
         count_summary(summary, chunk->key, counts);
         result = look_closer(&u, chunk, counts, damage, arg);
     }
-    pthread_mutex_unlock(&cache->counts_lock);
+    pthread_mutex_unlock(&cache->lock);
     return result;
 }
 
-static void add_form(const struct tfs_godot_summary *summary, struct tfs_godot_form *form)
+static void add_to_level(const struct summary *summary, struct tfs_godot_level *level)
 {
     const bool floats = (summary->depths >> 2 * TFS_GODOT_SDF & 3) >= 2;
 
     if (summary->version == 0)
         return;
-    if (form->version != 0 && floats != (form->depths[TFS_GODOT_SDF] >= 2))
-        form->mixed = true;
-    if (form->version == 0 || summary->version < form->version)
-        form->version = summary->version;
-    if (summary->version > form->newest)
-        form->newest = summary->version;
+    if (level->version != 0 && floats != (level->depths[TFS_GODOT_SDF] >= 2))
+        level->mixed = true;
+    if (level->version == 0 || summary->version < level->version)
+        level->version = summary->version;
+    if (summary->version > level->newest)
+        level->newest = summary->version;
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++) {
         const unsigned depth = summary->depths >> 2 * i & 3;
-        if (depth > form->depths[i])
-            form->depths[i] = depth;
+        if (depth > level->depths[i])
+            level->depths[i] = depth;
     }
 }
 
-struct forming {
-    const struct tfs_godot_cache *cache;
-    struct tfs_godot_form *form;
+struct looking {
+    const struct memory *cache;
+    struct tfs_godot_level *level;
 };
 
 static int add_chunk(void *arg, const struct tfs_chunk *chunk)
 {
-    const struct forming *f = arg;
+    const struct looking *l = arg;
 
-    if (is_looked_into(chunk, f->cache->mask))
-        add_form(&f->cache->summaries[chunk->slot], f->form);
+    if (is_looked_into(chunk, l->cache->mask))
+        add_to_level(&l->cache->summaries[chunk->slot], l->level);
     return 0;
 }
 
 /* Of blocks that were looked into; of a level without any, of the first one that has voxels. */
-static int make_form(struct updating *u, uint32_t level, struct tfs_godot_form *form)
+static int make_level(struct updating *u, uint32_t number, struct tfs_godot_level *level)
 {
-    const struct tfs_key start = {level, INT32_MIN, INT32_MIN, INT32_MIN};
+    const struct tfs_key start = {number, INT32_MIN, INT32_MIN, INT32_MIN};
     const size_t first = tfs_doc_lower_bound(u->doc, start);
-    const size_t end = first + tfs_doc_group_count(u->doc, level);
+    const size_t end = first + tfs_doc_group_count(u->doc, number);
 
-    tfs_doc_group_each(u->doc, level, add_chunk, &(struct forming){u->cache, form});
-    for (size_t i = first; i < end && i - first < LOOKED_FOR && form->version == 0; i++) {
-        struct tfs_godot_view *view;
-        if (tfs_godot_view_make(u->save, u->doc, tfs_doc_at(u->doc, i), &view, u->err) < 0)
+    tfs_doc_group_each(u->doc, number, add_chunk, &(struct looking){u->cache, level});
+    for (size_t i = first; i < end && i - first < LOOKED_FOR && level->version == 0; i++) {
+        struct tfs_cells *cells;
+        if (tfs_cells_make(u->save, u->doc, tfs_doc_at(u->doc, i), 0, &cells, u->err) < 0)
             return u->err->code;
-        const struct tfs_godot_summary summary = summarize(view);
-        add_form(&summary, form);
-        tfs_godot_view_unref(view);
+        const struct summary summary = summarize(cells);
+        add_to_level(&summary, level);
+        tfs_cells_unref(cells);
     }
-    form->known = form->version != 0;
-    if (!form->known)
-        form->version = 2;
+    level->known = level->version != 0;
+    if (!level->known)
+        level->version = 2;
     return 0;
 }
 
-int tfs_godot_form_find(struct tfs_save *save, const struct tfs_doc *doc, uint32_t level,
-                        struct tfs_godot_form *form, struct tfs_error *err)
+int tfs_godot_level_find(struct tfs_save *save, const struct tfs_doc *doc, uint32_t number,
+                         struct tfs_godot_level *level, struct tfs_error *err)
 {
-    struct tfs_godot_cache *cache = tfs_godot_cache_of(save);
+    struct memory *cache = memory_of(save);
     struct updating u = {save, doc, cache, err};
     bool found = false;
 
-    pthread_mutex_lock(&cache->counts_lock);
-    for (unsigned i = 0; i < FORMS && !found; i++)
-        if (cache->forms[i].version == doc->version && cache->forms[i].level == level) {
-            *form = cache->forms[i].form;
+    pthread_mutex_lock(&cache->lock);
+    for (unsigned i = 0; i < LEVELS && !found; i++)
+        if (cache->levels[i].version == doc->version && cache->levels[i].number == number) {
+            *level = cache->levels[i].level;
             found = true;
         }
-    *form = found ? *form : (struct tfs_godot_form){0};
-    if (!found && update(&u) == 0 && make_form(&u, level, form) == 0) {
-        const unsigned i = cache->next_form++ % FORMS;
-        cache->forms[i].version = doc->version;
-        cache->forms[i].level = level;
-        cache->forms[i].form = *form;
+    *level = found ? *level : (struct tfs_godot_level){0};
+    if (!found && update(&u) == 0 && make_level(&u, number, level) == 0) {
+        const unsigned i = cache->next_level++ % LEVELS;
+        cache->levels[i].version = doc->version;
+        cache->levels[i].number = number;
+        cache->levels[i].level = *level;
     }
-    pthread_mutex_unlock(&cache->counts_lock);
+    pthread_mutex_unlock(&cache->lock);
     return err->code;
 }
 
 int tfs_godot_newest_version(struct tfs_save *save, const struct tfs_doc *doc, unsigned *version,
                              struct tfs_error *err)
 {
-    struct tfs_godot_cache *cache = tfs_godot_cache_of(save);
+    struct memory *cache = memory_of(save);
     struct updating u = {save, doc, cache, err};
     unsigned highest = 0;
 
-    pthread_mutex_lock(&cache->counts_lock);
+    pthread_mutex_lock(&cache->lock);
     int result = update(&u);
     for (size_t i = 0; i < doc->count && result == 0 && highest < TFS_GODOT_VERSION_MAX; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
         if (is_looked_into(chunk, cache->mask) && cache->summaries[chunk->slot].version > highest)
             highest = cache->summaries[chunk->slot].version;
     }
-    pthread_mutex_unlock(&cache->counts_lock);
+    pthread_mutex_unlock(&cache->lock);
     if (result == 0)
         *version = highest;
     return result;

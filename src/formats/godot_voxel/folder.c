@@ -22,7 +22,7 @@
 #include "base/print.h"
 #include "formats/advice.h"
 #include "formats/godot_voxel/godot_voxel.h"
-#include "formats/godot_voxel/view.h"
+#include "formats/godot_voxel/counts.h"
 #include "formats/info.h"
 #include "formats/journal.h"
 

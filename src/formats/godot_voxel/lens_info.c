@@ -4,6 +4,7 @@
  * Must not know which container it is: that says its own lines.
  */
 #include "formats/godot_voxel/channel.h"
+#include "formats/godot_voxel/counts.h"
 #include "formats/godot_voxel/lenses.h"
 #include "formats/info.h"
 #include "formats/picture/picture.h"

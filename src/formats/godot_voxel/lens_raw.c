@@ -9,34 +9,15 @@
 #include "formats/godot_voxel/lenses.h"
 #include "formats/godot_voxel/store.h"
 
-int tfs_godot_lens_view(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                        struct tfs_godot_view **view, struct tfs_error *err)
-{
-    struct tfs_godot_view *found;
-
-    if (tfs_godot_view_open(save, doc, key, &found, err) < 0)
-        return err->code;
-    if (found->readable) {
-        *view = found;
-        return 0;
-    }
-    if (found->damage != NULL)
-        tfs_fail(err, -EBADMSG, "the block of this chunk is damaged: %s", found->damage);
-    else
-        tfs_fail(err, -ENOENT, "this chunk has no voxels");
-    tfs_godot_view_unref(found);
-    return err->code;
-}
-
 int tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    struct tfs_godot_view *view;
+    struct tfs_cells *cells;
     struct tfs_error why = {0};
 
-    if (tfs_godot_view_open(save, doc, at.key, &view, &why) < 0)
+    if (tfs_godot_cells_open(save, doc, at.key, &cells, &why) < 0)
         return why.code == -ENOENT ? 0 : why.code;
-    bool there = view->stored != NULL;
-    tfs_godot_view_unref(view);
+    bool there = cells->stored != NULL;
+    tfs_cells_unref(cells);
     return there;
 }
 
@@ -45,36 +26,37 @@ int tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, stru
 static int raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                    struct tfs_buf *out, struct tfs_error *err)
 {
-    struct tfs_godot_view *view;
+    struct tfs_cells *cells;
 
-    if (tfs_godot_view_open(save, doc, at.key, &view, err) < 0)
+    if (tfs_godot_cells_open(save, doc, at.key, &cells, err) < 0)
         return err->code;
-    tfs_buf_add_span(out, tfs_blob_span(view->stored));
-    tfs_godot_view_unref(view);
+    tfs_buf_add_span(out, tfs_blob_span(cells->stored));
+    tfs_cells_unref(cells);
     return tfs_buf_check(out, err);
 }
 
 static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                    struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct tfs_godot_view *view;
+    struct tfs_cells *cells;
 
-    if (tfs_godot_view_open(save, tfs_edit_doc(edit), at.key, &view, err) < 0)
+    (void)put;
+    if (tfs_godot_cells_open(save, tfs_edit_doc(edit), at.key, &cells, err) < 0)
         return err->code;
-    tfs_godot_store_raw(edit, view, text, put->options, err);
-    tfs_godot_view_unref(view);
+    tfs_godot_store_raw(edit, cells, text, err);
+    tfs_cells_unref(cells);
     return err->code;
 }
 
 static int64_t raw_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    struct tfs_godot_view *view;
+    struct tfs_cells *cells;
     struct tfs_error ignored = {0};
 
-    if (tfs_godot_view_open(save, doc, at.key, &view, &ignored) < 0)
+    if (tfs_godot_cells_open(save, doc, at.key, &cells, &ignored) < 0)
         return -1;
-    int64_t size = (int64_t)tfs_blob_span(view->stored).size;
-    tfs_godot_view_unref(view);
+    int64_t size = (int64_t)tfs_blob_span(cells->stored).size;
+    tfs_cells_unref(cells);
     return size;
 }
 
@@ -90,68 +72,68 @@ const struct tfs_lens tfs_godot_raw_lens = {
 static int extra_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                      struct tfs_buf *out, struct tfs_error *err)
 {
-    struct tfs_godot_view *view;
+    struct tfs_cells *cells;
 
-    if (tfs_godot_view_open(save, doc, at.key, &view, err) < 0)
+    if (tfs_godot_cells_open(save, doc, at.key, &cells, err) < 0)
         return err->code;
-    if (view->unread != 0)
-        tfs_fail(err, view->unread, "the instances cannot be read now");
-    tfs_buf_add_span(out, tfs_blob_span(view->extra));
-    tfs_godot_view_unref(view);
+    if (cells->extra_unread != 0)
+        tfs_fail(err, cells->extra_unread, "the instances cannot be read now");
+    tfs_buf_add_span(out, tfs_blob_span(cells->extra));
+    tfs_cells_unref(cells);
     return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
 static int extra_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct tfs_godot_view *view;
+    struct tfs_cells *cells;
     struct tfs_blob *extra = NULL;
 
     (void)put;
-    if (tfs_godot_view_open(save, tfs_edit_doc(edit), at.key, &view, err) < 0)
+    if (tfs_godot_cells_open(save, tfs_edit_doc(edit), at.key, &cells, err) < 0)
         return err->code;
-    bool same = view->extra != NULL && tfs_span_equal(text, tfs_blob_span(view->extra));
+    bool same = cells->extra != NULL && tfs_span_equal(text, tfs_blob_span(cells->extra));
     if (!same && tfs_blob_copy(text, &extra, err) == 0 &&
         tfs_godot_instances_check(extra, err) == 0)
-        tfs_godot_store_extra(edit, view, extra, err);
+        tfs_godot_store_extra(edit, cells, extra, err);
     tfs_blob_unref(extra);
-    tfs_godot_view_unref(view);
+    tfs_cells_unref(cells);
     return err->code;
 }
 
 static int64_t extra_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    struct tfs_godot_view *view;
+    struct tfs_cells *cells;
     struct tfs_error ignored = {0};
 
-    if (tfs_godot_view_open(save, doc, at.key, &view, &ignored) < 0)
+    if (tfs_godot_cells_open(save, doc, at.key, &cells, &ignored) < 0)
         return -1;
-    int64_t size = view->extra == NULL ? -1 : (int64_t)view->extra->size;
-    tfs_godot_view_unref(view);
+    int64_t size = cells->extra == NULL ? -1 : (int64_t)cells->extra->size;
+    tfs_cells_unref(cells);
     return size;
 }
 
 static int extra_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    struct tfs_godot_view *view;
+    struct tfs_cells *cells;
     struct tfs_error why = {0};
 
-    if (tfs_godot_view_open(save, doc, at.key, &view, &why) < 0)
+    if (tfs_godot_cells_open(save, doc, at.key, &cells, &why) < 0)
         return why.code == -ENOENT ? 0 : why.code;
-    int there = view->unread != 0 ? view->unread : view->extra != NULL;
-    tfs_godot_view_unref(view);
+    int there = cells->extra_unread != 0 ? cells->extra_unread : cells->extra != NULL;
+    tfs_cells_unref(cells);
     return there;
 }
 
 static int extra_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                         struct tfs_error *err)
 {
-    struct tfs_godot_view *view;
+    struct tfs_cells *cells;
 
-    if (tfs_godot_view_open(save, tfs_edit_doc(edit), at.key, &view, err) < 0)
+    if (tfs_godot_cells_open(save, tfs_edit_doc(edit), at.key, &cells, err) < 0)
         return err->code;
-    tfs_godot_store_extra(edit, view, NULL, err);
-    tfs_godot_view_unref(view);
+    tfs_godot_store_extra(edit, cells, NULL, err);
+    tfs_cells_unref(cells);
     return err->code;
 }
 

@@ -4,13 +4,10 @@
 #ifndef TFS_FORMATS_GODOT_VOXEL_LENSES_H
 #define TFS_FORMATS_GODOT_VOXEL_LENSES_H
 
-#include "formats/godot_voxel/view.h"
-#include "text/lines.h"
+#include "formats/godot_voxel/cells.h"
 
 extern const struct tfs_lens tfs_godot_info_lens;
 extern const struct tfs_lens tfs_godot_raw_lens;
-extern const struct tfs_lens tfs_godot_voxels_lens;
-extern const struct tfs_lens tfs_godot_channel_lenses[TFS_GODOT_CHANNELS];
 /* In arrays/: of a chunk and of a level. */
 extern const struct tfs_lens tfs_godot_chunk_array_lenses[TFS_GODOT_CHANNELS];
 extern const struct tfs_lens tfs_godot_array_lenses[TFS_GODOT_CHANNELS];
@@ -23,16 +20,5 @@ extern const struct tfs_voxels tfs_godot_pictures;
 
 /* Of every file that only a chunk with voxels has: tfs_lens.exists. */
 int tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
-
-/* Has voxels.csv a column of this channel now? tfs_file.in_table. */
-int tfs_godot_channel_in_table(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
-
-/* `16` -> the logarithm, of bytes. Refuses what the save cannot have, unless it is that of now. */
-int tfs_godot_depth_take(struct tfs_line line, const struct tfs_godot_rules *rules,
-                         unsigned channel, unsigned now, unsigned *depth, struct tfs_error *err);
-
-/* The view of a chunk whose block can be read; else EBADMSG with a sentence, ENOENT without one. */
-int tfs_godot_lens_view(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                        struct tfs_godot_view **view, struct tfs_error *err);
 
 #endif

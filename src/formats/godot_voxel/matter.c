@@ -24,12 +24,10 @@ static struct tfs_godot_matter distance_matter(unsigned version, unsigned depth)
     return version == 2 && depth < 2 ? lower_half[depth] : negative[depth];
 }
 
-struct tfs_godot_matter tfs_godot_matter_of(const struct tfs_godot_block *block, unsigned channel)
+struct tfs_godot_matter tfs_godot_matter_of(unsigned version, unsigned channel, unsigned depth)
 {
-    unsigned depth = block->channels[channel].depth;
-
     if (channel == TFS_GODOT_SDF)
-        return distance_matter(block->version, depth);
+        return distance_matter(version, depth);
     return (struct tfs_godot_matter){1, UINT64_MAX - 1};
 }
 
@@ -37,9 +35,10 @@ struct tfs_godot_matter tfs_godot_matter_of(const struct tfs_godot_block *block,
 
 struct tfs_godot_scan tfs_godot_scan_of(const struct tfs_godot_block *block, unsigned channel)
 {
-    struct tfs_godot_scan s = {.values = &block->channels[channel],
-                               .m = tfs_godot_matter_of(block, channel),
-                               .mask = UINT64_MAX};
+    struct tfs_godot_scan s = {
+        .values = &block->channels[channel],
+        .m = tfs_godot_matter_of(block->version, channel, block->channels[channel].depth),
+        .mask = UINT64_MAX};
     unsigned depth = s.values->depth;
     uint8_t signs[sizeof(s.mask)] = {0};
 

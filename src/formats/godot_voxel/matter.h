@@ -16,8 +16,8 @@ struct tfs_godot_matter {
     uint64_t low, span;
 };
 
-/* Those of a channel, one of tfs_godot_solid, in the depth that the block has it in. */
-struct tfs_godot_matter tfs_godot_matter_of(const struct tfs_godot_block *block, unsigned channel);
+/* Those of a channel that is one of tfs_godot_solid. */
+struct tfs_godot_matter tfs_godot_matter_of(unsigned version, unsigned channel, unsigned depth);
 
 static inline bool tfs_godot_is_matter(struct tfs_godot_matter m, uint64_t bits)
 {

@@ -16,7 +16,7 @@
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/region.h"
 #include "formats/godot_voxel/region_name.h"
-#include "formats/godot_voxel/view.h"
+#include "formats/godot_voxel/counts.h"
 #include "formats/info.h"
 #include "formats/whole_file.h"
 

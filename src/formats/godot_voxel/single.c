@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "formats/godot_voxel/godot_voxel.h"
-#include "formats/godot_voxel/view.h"
+#include "formats/godot_voxel/counts.h"
 #include "formats/whole_file.h"
 
 /* Compressed bytes and header of the largest block that is read. */

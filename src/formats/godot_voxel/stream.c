@@ -10,7 +10,7 @@
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/layout.h"
 #include "formats/godot_voxel/stream_key.h"
-#include "formats/godot_voxel/view.h"
+#include "formats/godot_voxel/counts.h"
 #include "formats/info.h"
 
 #define SCHEMA_MAX 1

@@ -12,6 +12,7 @@
 #include "formats/godot_voxel/metadata.h"
 #include "formats/godot_voxel/store.h"
 #include "formats/picture/picture.h"
+#include "formats/views/views.h"
 
 /* raw.bin says everything, and comes first; voxels.csv says all channels, before one alone. */
 enum chunk_file {
@@ -26,13 +27,23 @@ enum chunk_file {
 
 #define CHANNEL_FILE(name, number)                                                                 \
     {                                                                                              \
-        .path = "channels/" name ".txt", .lens = &tfs_godot_channel_lenses[number],                \
-        .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS, .in_table = tfs_godot_channel_in_table        \
+        .path = "channels/" name ".txt", .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS,              \
+        .in_table = tfs_cells_plane_in_table, .lens = &(const struct tfs_lens)                     \
+        {                                                                                          \
+            .param = &tfs_plane_numbers[number], .get = tfs_cells_grid_get,                        \
+            .put = tfs_cells_grid_put, .size = tfs_cells_grid_size,                                \
+            .exists = tfs_godot_lens_exists                                                        \
+        }                                                                                          \
     }
+
+static const struct tfs_lens voxels_lens = {.get = tfs_cells_table_get,
+                                            .put = tfs_cells_table_put,
+                                            .size = tfs_cells_table_size,
+                                            .exists = tfs_godot_lens_exists};
 
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_RAW] = TFS_RAW_FILE(&tfs_godot_raw_lens),
-    [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_godot_voxels_lens),
+    [CHUNK_VOXELS] = TFS_VOXELS_FILE(&voxels_lens),
     [CHUNK_CHANNEL] = CHANNEL_FILE("type", 0),
     CHANNEL_FILE("sdf", 1),
     CHANNEL_FILE("color", 2),
@@ -99,44 +110,44 @@ static const struct tfs_file level_files[] = {
 
 static int chunk_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key)
 {
-    struct tfs_godot_view *view;
+    struct tfs_cells *cells;
     struct tfs_error why = {0};
 
-    if (tfs_godot_view_open(save, doc, key, &view, &why) < 0)
+    if (tfs_godot_cells_open(save, doc, key, &cells, &why) < 0)
         return why.code == -ENOENT ? 0 : why.code;
-    bool damaged = view->damage != NULL;
-    tfs_godot_view_unref(view);
+    bool damaged = cells->damage != NULL;
+    tfs_cells_unref(cells);
     return damaged;
 }
 
 /* What the engine cannot reach or read of a chunk that decodes. */
-static void warn(const struct tfs_doc *doc, const struct tfs_godot_view *view,
+static void warn(const struct tfs_doc *doc, const struct tfs_cells *cells,
                  struct tfs_error *warning, struct tfs_error *err)
 {
-    tfs_godot_rules_coordinate(tfs_godot_rules(doc), view->chunk.key, warning);
-    if (view->readable)
-        tfs_godot_metadata_check(&view->block, warning, err);
+    tfs_godot_rules_coordinate(tfs_godot_rules(doc), cells->chunk.key, warning);
+    if (tfs_godot_block_of(cells) != NULL)
+        tfs_godot_metadata_check(tfs_godot_block_of(cells), warning, err);
 }
 
 static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                        struct tfs_error *warning, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk;
-    struct tfs_godot_view *view;
+    struct tfs_cells *cells;
 
     if (tfs_doc_need(doc, key, &chunk, err) < 0 ||
-        tfs_godot_view_make(save, doc, chunk, &view, err) < 0)
+        tfs_cells_make(save, doc, chunk, 0, &cells, err) < 0)
         return err->code;
-    if (view->damage != NULL)
-        tfs_fail(err, -EBADMSG, "%s", view->damage);
+    if (cells->damage != NULL)
+        tfs_fail(err, -EBADMSG, "%s", cells->damage);
     else if (!tfs_godot_rules(doc)->cubed &&
-             tfs_godot_chunk_sides(chunk) != tfs_godot_sides_of(&view->block))
+             tfs_godot_chunk_sides(chunk) != tfs_godot_sides_of(tfs_godot_block_of(cells)))
         tfs_fail(err, -EBADMSG, "the block has another size than the chunk says");
-    else if (view->extra != NULL)
-        tfs_godot_instances_check(view->extra, err);
+    else if (cells->extra != NULL)
+        tfs_godot_instances_check(cells->extra, err);
     if (warning != NULL && err->code == 0)
-        warn(doc, view, warning, err);
-    tfs_godot_view_unref(view);
+        warn(doc, cells, warning, err);
+    tfs_cells_unref(cells);
     return err->code;
 }
 
@@ -239,9 +250,9 @@ static uint32_t levels(const struct tfs_doc *doc)
     .root_files = root_files, .root_count = ROOT_FILES, .chunk_files = chunk_files,                \
     .group_files = level_files, .group_count = sizeof(level_files) / sizeof(level_files[0]),       \
     .group_dir = "lods", .group_label = 1, .groups = levels, .voxels = &tfs_godot_pictures,        \
-    .chunk_damaged = chunk_damaged, .chunk_check = chunk_check, .fits = tfs_godot_rules_fit,       \
-    .upgrade = tfs_godot_save_upgrade, .chunk_changes = chunk_changes,                             \
-    .root_changes = root_changes, .group_changes = group_changes
+    .cells = &tfs_godot_cells, .chunk_damaged = chunk_damaged, .chunk_check = chunk_check,         \
+    .fits = tfs_godot_rules_fit, .upgrade = tfs_godot_save_upgrade,                                \
+    .chunk_changes = chunk_changes, .root_changes = root_changes, .group_changes = group_changes
 
 const struct tfs_tree tfs_godot_block_tree = {
     FOR_ALL_CONTAINERS,

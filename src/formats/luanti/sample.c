@@ -59,7 +59,7 @@ static int sample_orders(struct tfs_save *save, const struct tfs_doc *doc, uint8
     for (size_t i = 0; i < doc->count; i += step) {
         struct tfs_cells *cells;
         struct tfs_error why = {0};
-        if (tfs_cells_make(save, tfs_doc_at(doc, i), 0, &cells, &why) < 0) {
+        if (tfs_cells_make(save, doc, tfs_doc_at(doc, i), 0, &cells, &why) < 0) {
             if (why.code == -ENOMEM)
                 return tfs_fail_memory(err);
             continue;
@@ -102,7 +102,7 @@ static int sample_versions(struct tfs_save *save, const struct tfs_doc *doc, uin
 
     for (size_t i = 0; i < doc->count; i += step) {
         struct tfs_cells *cells;
-        if (tfs_cells_make(save, tfs_doc_at(doc, i), 0, &cells, err) < 0)
+        if (tfs_cells_make(save, doc, tfs_doc_at(doc, i), 0, &cells, err) < 0)
             return err->code;
         if (cells->damage == NULL && tfs_luanti_block_of(cells)->version > found)
             found = tfs_luanti_block_of(cells)->version;

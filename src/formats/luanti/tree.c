@@ -208,7 +208,7 @@ static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct 
     struct tfs_cells *cells;
 
     if (tfs_doc_need(doc, key, &chunk, err) < 0 ||
-        tfs_cells_make(save, chunk, TFS_CELLS_ALL, &cells, err) < 0)
+        tfs_cells_make(save, doc, chunk, TFS_CELLS_ALL, &cells, err) < 0)
         return err->code;
     if (cells->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", cells->damage);

@@ -24,21 +24,62 @@ static char kind_of(enum tfs_plane_kind kind)
     return kind == TFS_PLANE_SIGNED ? 'i' : kind == TFS_PLANE_FLOAT ? 'f' : 'u';
 }
 
+static void set_form(struct tfs_volume *v, const struct tfs_plane_form *form,
+                     struct tfs_voxel_size size)
+{
+    v->kind = kind_of(form->kind);
+    v->width = form->width;
+    v->empty = form->empty;
+    v->sides[0] = size.y;
+    v->sides[1] = size.z;
+    v->sides[2] = size.x;
+}
+
+static int form_chunk(struct tfs_array_view *view, struct tfs_error *err)
+{
+    const unsigned plane = plane_of(view);
+    struct tfs_cells *cells;
+
+    if (tfs_cells_need(view->save, view->doc, view->chunk->key, 1u << plane, &cells, err) < 0)
+        return err->code;
+    set_form(&view->volume, &cells->planes[plane].form, cells->size);
+    tfs_cells_unref(cells);
+    return 0;
+}
+
 int tfs_cells_array_form(struct tfs_array_view *view, struct tfs_error *err)
 {
     const struct tfs_cells_kind *kind = view->save->tree->cells;
-    const struct tfs_plane_form *form = &kind->planes[plane_of(view)].form;
-    const struct tfs_voxel_size size =
-        kind->group_size != NULL ? kind->group_size(view->doc, view->volume.low.group) : kind->size;
+    const unsigned plane = plane_of(view);
+    const uint32_t group = view->volume.low.group;
+    struct tfs_plane_form form = kind->planes[plane].form;
 
-    (void)err;
-    view->volume.kind = kind_of(form->kind);
-    view->volume.width = form->width;
-    view->volume.empty = form->empty;
-    view->volume.sides[0] = size.y;
-    view->volume.sides[1] = size.z;
-    view->volume.sides[2] = size.x;
+    if (kind->form != NULL && view->chunk != NULL)
+        return form_chunk(view, err);
+    if (kind->form != NULL && kind->group_form(view->save, view->doc, group, plane, &form, err) < 0)
+        return err->code;
+    set_form(&view->volume, &form,
+             kind->group_size != NULL ? kind->group_size(view->doc, group) : kind->size);
     return 0;
+}
+
+/* Have the plane's values a place in such an array? */
+static int check_form(const struct tfs_array_view *view, const struct tfs_cells *cells,
+                      const struct tfs_cells_plane *plane, struct tfs_error *err)
+{
+    const struct tfs_volume *v = &view->volume;
+    const struct tfs_key key = cells->chunk.key;
+    const unsigned width = plane->form.width;
+
+    if (cells->kind->form == NULL ||
+        (cells->size.y == v->sides[0] && cells->size.z == v->sides[1] &&
+         cells->size.x == v->sides[2] && kind_of(plane->form.kind) == v->kind &&
+         width <= v->width && (v->kind != 'f' || width == v->width)))
+        return 0;
+    return tfs_fail(err, -EBADMSG,
+                    "chunk %d_%d_%d stores %s in another way than others do: there is an array of "
+                    "each chunk, but not one of all",
+                    key.x, key.y, key.z, cells->kind->planes[plane_of(view)].name);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -76,29 +117,33 @@ static int show_names(const struct tfs_array_view *view, const struct tfs_cells 
     return err->code;
 }
 
-static void show_values(const struct tfs_array_view *view, const struct tfs_cells_plane *plane,
-                        size_t first, size_t count, uint8_t *values)
+static int show_values(const struct tfs_array_view *view, const struct tfs_cells *cells,
+                       size_t first, size_t count, uint8_t *values, struct tfs_error *err)
 {
+    const struct tfs_cells_plane *plane = &cells->planes[plane_of(view)];
     const unsigned width = view->volume.width;
 
+    if (check_form(view, cells, plane, err) < 0)
+        return err->code;
     if (!plane->filled && plane->form.width == width)
         memcpy(values, (const uint8_t *)plane->values + first * width, count * width);
     else
         for (size_t i = 0; i < count; i++)
-            tfs_array_set(values, width, i, tfs_plane_get(plane, first + i));
+            tfs_array_set(values, width, i,
+                          tfs_plane_wide(&plane->form, tfs_plane_get(plane, first + i)));
+    return 0;
 }
 
 /* Layers of a flat array are rows of the chunk, from the north. */
 static void show_rows(const struct tfs_array_view *view, const struct tfs_cells *cells,
-                      const struct tfs_cells_plane *plane, uint32_t from, uint32_t to,
-                      uint8_t *values)
+                      uint32_t from, uint32_t to, uint8_t *values, struct tfs_error *err)
 {
     const struct tfs_volume *v = &view->volume;
 
     for (uint32_t row = from; row < to; row++, values += (size_t)v->sides[2] * v->width)
         if (v->sides[0] - 1 - row < cells->size.z)
-            show_values(view, plane, (size_t)(v->sides[0] - 1 - row) * cells->size.x, cells->size.x,
-                        values);
+            show_values(view, cells, (size_t)(v->sides[0] - 1 - row) * cells->size.x, cells->size.x,
+                        values, err);
 }
 
 /* Along the runs that the game stores, of a plane of bytes. */
@@ -120,23 +165,27 @@ static void show_runs(const struct tfs_cells *cells, unsigned plane, size_t firs
 int tfs_cells_array_read(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
                          uint32_t from, uint32_t to, uint8_t *values, struct tfs_error *err)
 {
-    const size_t layer = (size_t)view->volume.sides[1] * view->volume.sides[2];
+    const struct tfs_volume *v = &view->volume;
+    const size_t layer = (size_t)v->sides[1] * v->sides[2];
     const size_t first = from * layer, count = (to - from) * layer;
     const unsigned plane = plane_of(view);
     struct tfs_cells *cells;
 
-    if (tfs_cells_make(view->save, chunk, tfs_cells_runs_need(view->save->tree->cells, 1u << plane),
-                       &cells, err) < 0)
+    if (tfs_cells_make(view->save, view->doc, chunk,
+                       tfs_cells_runs_need(view->save->tree->cells, 1u << plane), &cells, err) < 0)
         return err->code;
     const struct tfs_cells_plane *p = &cells->planes[plane];
     if (cells->damage == NULL && cells->kind->next_run != NULL)
         show_runs(cells, plane, first, first + count, values);
-    else if (cells->damage == NULL && p->values != NULL && p->form.kind == TFS_PLANE_NAMES)
+    else if (cells->damage != NULL || p->values == NULL)
+        for (size_t i = 0; i < count && v->empty != 0; i++)
+            tfs_array_set(values, v->width, i, v->empty);
+    else if (p->form.kind == TFS_PLANE_NAMES)
         show_names(view, cells, first, count, values, err);
-    else if (cells->damage == NULL && p->values != NULL && view->volume.flat)
-        show_rows(view, cells, p, from, to, values);
-    else if (cells->damage == NULL && p->values != NULL)
-        show_values(view, p, first, count, values);
+    else if (v->flat)
+        show_rows(view, cells, from, to, values, err);
+    else
+        show_values(view, cells, first, count, values, err);
     tfs_cells_unref(cells);
     return err->code;
 }
@@ -186,15 +235,20 @@ static int take_value(struct taking *t, size_t i, size_t voxel, struct tfs_error
     const uint64_t value = tfs_array_value(t->change->wanted, view->volume.width, i);
     const struct tfs_cells_kind *kind = t->e.before->kind;
     const struct tfs_plane *p = &kind->planes[t->plane];
+    struct tfs_cells_plane *plane = &t->e.planes[t->plane];
+    const unsigned above = 64 - 8 * view->volume.width;
 
     if (p->form.kind == TFS_PLANE_NAMES)
         return view->array->numbering != NULL ? take_name(t->change, &t->e, i, value, err)
                                               : take_entry(t->change, &t->e, i, value, err);
-    if (value > p->form.high)
+    if (p->out_of_range != NULL && value > p->form.high)
         return tfs_array_refuse(t->change, i, err, "%s", p->out_of_range);
     if (kind->legal != NULL && kind->legal(&t->e, t->plane, voxel, value, &t->why) < 0)
         return tfs_array_refuse(t->change, i, err, "but %s", t->why.text);
-    tfs_plane_set(&t->e.planes[t->plane], voxel, value);
+    tfs_plane_set(plane, voxel, value);
+    if (tfs_plane_wide(&plane->form, tfs_plane_get(plane, voxel)) << above != value << above)
+        return tfs_array_refuse(t->change, i, err, "%s has %u bits in this chunk", p->name,
+                                8 * plane->form.width);
     const char *why = tfs_cells_edit_refusal(&t->e, voxel, t->plane);
     return why == NULL ? 0 : tfs_array_refuse(t->change, i, err, "%s for %s", p->name, why);
 }
@@ -212,21 +266,32 @@ static int take_row(struct taking *t, size_t i, struct tfs_error *err)
     return err->code;
 }
 
+static int take_values(struct taking *t, struct tfs_error *err)
+{
+    const struct tfs_array_change *change = t->change;
+    const struct tfs_cells *before = t->e.before;
+    struct tfs_cells_plane *p = &t->e.planes[t->plane];
+
+    if (check_form(change->view, before, p, err) < 0 ||
+        tfs_cells_edit_plane(&t->e, t->plane, err) < 0)
+        return err->code;
+    t->e.written = 1u << t->plane;
+    t->e.given = change->view->array->named != NULL;
+    for (size_t i = 0; i < change->count && err->code == 0; i += change->view->volume.sides[2])
+        take_row(t, i, err);
+    if ((before->kind->planes[t->plane].flags & TFS_PLANE_FILLABLE) != 0)
+        p->filled = before->planes[t->plane].filled && tfs_plane_uniform(p, before->count);
+    return err->code;
+}
+
 int tfs_cells_array_write(const struct tfs_array_change *change, struct tfs_error *err)
 {
     struct taking t = {.change = change, .plane = plane_of(change->view)};
     struct tfs_save *save = change->view->save;
 
-    if (tfs_cells_edit_open(&t.e, save, tfs_edit_doc(change->edit), change->key, err) == 0 &&
-        tfs_cells_edit_plane(&t.e, t.plane, err) == 0) {
-        t.e.edit = change->edit;
-        t.e.written = 1u << t.plane;
-        t.e.given = change->view->array->named != NULL;
-        for (size_t i = 0; i < change->count && err->code == 0; i += change->view->volume.sides[2])
-            take_row(&t, i, err);
-        if (err->code == 0)
-            tfs_cells_edit_finish(&t.e, change->edit, err);
-    }
+    if (tfs_cells_edit_open(&t.e, save, change->edit, change->key, err) == 0 &&
+        take_values(&t, err) == 0)
+        tfs_cells_edit_finish(&t.e, change->edit, err);
     tfs_cells_edit_close(&t.e);
     return err->code;
 }

@@ -12,6 +12,7 @@
 
 #include "formats/cells/edit.h"
 #include "formats/views/views.h"
+#include "text/decimal.h"
 
 const unsigned tfs_plane_numbers[TFS_PLANES_MAX] = {0, 1, 2, 3, 4, 5, 6, 7};
 
@@ -51,6 +52,11 @@ static uint64_t palette_size(const struct tfs_cells *cells, const char *prefix)
     return size;
 }
 
+static bool is_fillable(const struct tfs_cells_kind *kind, unsigned plane)
+{
+    return (kind->planes[plane].flags & TFS_PLANE_FILLABLE) != 0;
+}
+
 /* What a text depends on beside its rows. */
 struct summary {
     uint64_t first;            /* value */
@@ -70,7 +76,8 @@ static void summarize(const struct tfs_cells *cells, unsigned number, struct sum
     }
     if (cells->kind->next_run == NULL) {
         s->first = tfs_plane_get(plane, 0);
-        s->uniform = tfs_plane_uniform(plane, cells->count);
+        s->uniform = is_fillable(cells->kind, number) ? plane->filled
+                                                      : tfs_plane_uniform(plane, cells->count);
         return;
     }
     tfs_cells_runs_begin(&runs, cells, 1u << number);
@@ -150,6 +157,8 @@ static struct tfs_grid_shape shape_of(const struct tfs_cells *cells, unsigned nu
     return tfs_plane_shape(&cells->planes[number].form, cells->size, cells->name_count);
 }
 
+#define WIDTH_KEYWORD "depth"
+
 static int print_grid(const struct tfs_cells *cells, unsigned number, const struct summary *s,
                       struct tfs_buf *out, struct tfs_error *err)
 {
@@ -159,9 +168,11 @@ static int print_grid(const struct tfs_cells *cells, unsigned number, const stru
 
     if (named)
         print_palette(cells, TFS_PALETTE_KEYWORD, out);
+    if (cells->kind->form != NULL)
+        tfs_buf_printf(out, WIDTH_KEYWORD " %u\n", 8 * plane->form.width);
     if (cells->kind->planes[number].name_of != NULL)
         print_legend(&cells->kind->planes[number], s->there, out);
-    if (named && !s->uniform)
+    if ((named || cells->kind->form != NULL) && !s->uniform)
         tfs_buf_u8(out, '\n');
     if (s->uniform && plane->form.width == sizeof(uint64_t))
         tfs_grid_print_fill64(out, &shape, s->first);
@@ -191,6 +202,9 @@ static int64_t head_size(const struct tfs_cells *cells, unsigned number, const s
 {
     struct tfs_buf legend = {0};
 
+    if (cells->kind->form != NULL)
+        return (int64_t)sizeof(WIDTH_KEYWORD " ") +
+               tfs_decimal_width(8 * cells->planes[number].form.width) + !s->uniform;
     if (cells->planes[number].form.kind == TFS_PLANE_NAMES)
         return (int64_t)palette_size(cells, TFS_PALETTE_KEYWORD) + !s->uniform;
     if (cells->kind->planes[number].name_of != NULL)
@@ -262,6 +276,50 @@ static int take_names(struct tfs_cells_edit *e, struct tfs_span text, struct tfs
     return err->code;
 }
 
+static int read_width(struct tfs_line line, unsigned *width, struct tfs_error *err)
+{
+    struct tfs_line word = line;
+    int64_t bits;
+
+    if (!tfs_line_word(&line, &word))
+        word.text.size = 0;
+    if (tfs_line_number(&word, WIDTH_KEYWORD, 8, 64, &bits, err) < 0)
+        return err->code;
+    if (line.text.size > 0)
+        return tfs_fail_line(err, &line, WIDTH_KEYWORD " takes one number");
+    if ((bits & (bits - 1)) != 0)
+        return tfs_fail_line(err, &word, "the " WIDTH_KEYWORD " is 8, 16, 32 or 64");
+    *width = (unsigned)bits / 8;
+    return 0;
+}
+
+int tfs_cells_take_width(struct tfs_cells_edit *e, unsigned plane, struct tfs_line line,
+                         struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+    unsigned width = 0;
+
+    if (read_width(line, &width, err) < 0 || tfs_cells_edit_width(e, plane, width, &why) == 0)
+        return err->code;
+    return why.code == -EBADMSG ? tfs_fail_line(err, &line, "%s", why.text)
+                                : tfs_fail(err, why.code, "%s", why.text);
+}
+
+/* Takes the line in front of the grid. *first: what was read and is not that. */
+static int take_head(struct tfs_cells_edit *e, unsigned plane, struct tfs_lines *lines,
+                     struct tfs_line *first, bool *more, struct tfs_error *err)
+{
+    struct tfs_line rest, word;
+
+    *more = tfs_lines_next(lines, first);
+    rest = word = *first;
+    if (!*more || !tfs_line_word(&rest, &word) ||
+        !tfs_span_equal(word.text, tfs_span_of(WIDTH_KEYWORD)))
+        return 0;
+    *more = false;
+    return tfs_cells_take_width(e, plane, rest, err);
+}
+
 struct target {
     const struct tfs_cells_edit *edit;
     unsigned plane;
@@ -281,7 +339,7 @@ static int check_value(const void *arg, size_t i, uint32_t value, struct tfs_err
 
 static int take_narrow(struct tfs_cells_edit *e, unsigned number,
                        const struct tfs_grid_rules *rules, struct tfs_lines *lines,
-                       struct tfs_error *err)
+                       const struct tfs_line *first, bool *filled, struct tfs_error *err)
 {
     struct tfs_error why = {0};
     const struct target target = {e, number, &why};
@@ -289,7 +347,7 @@ static int take_narrow(struct tfs_cells_edit *e, unsigned number,
 
     if (values == NULL)
         return tfs_fail_memory(err);
-    if (tfs_grid_parse_checked(lines, rules, values,
+    if (tfs_grid_parse_checked(lines, first, rules, values, filled,
                                e->before->kind->legal != NULL ? check_value : NULL, &target,
                                err) == 0)
         for (size_t i = 0; i < e->before->count; i++)
@@ -361,19 +419,26 @@ static int check_values(struct tfs_cells_edit *e, unsigned number, struct tfs_sp
 static int take_values(struct tfs_cells_edit *e, unsigned number, struct tfs_span text,
                        struct tfs_put *put, struct tfs_error *err)
 {
+    const struct tfs_cells_kind *kind = e->before->kind;
     struct tfs_cells_plane *plane = &e->planes[number];
-    const struct tfs_grid_rules rules = {tfs_plane_shape(&plane->form, e->before->size, 0),
-                                         plane->form.high,
-                                         e->before->kind->planes[number].out_of_range};
+    char range[TFS_PLANE_RANGE];
     struct tfs_lines lines;
+    struct tfs_line first;
+    bool more = false, filled = false;
 
-    if (tfs_lines_init(&lines, text, err) < 0 || tfs_cells_edit_plane(e, number, err) < 0)
+    if (tfs_lines_init(&lines, text, err) < 0 ||
+        (kind->form != NULL && take_head(e, number, &lines, &first, &more, err) < 0) ||
+        tfs_cells_edit_plane(e, number, err) < 0)
         return err->code;
-    if (plane->form.width == sizeof(uint64_t))
-        return tfs_grid_parse64(&lines, NULL, &rules, plane->values, NULL, err);
-    return take_narrow(e, number, &rules, &lines, err) < 0
-               ? err->code
-               : check_values(e, number, text, put, err);
+    const struct tfs_grid_rules rules =
+        tfs_plane_rules(&kind->planes[number], &plane->form, e->before->size, range);
+    const struct tfs_line *head = more ? &first : NULL;
+    if ((plane->form.width == sizeof(uint64_t)
+             ? tfs_grid_parse64(&lines, head, &rules, plane->values, &filled, err)
+             : take_narrow(e, number, &rules, &lines, head, &filled, err)) < 0)
+        return err->code;
+    plane->filled = filled && is_fillable(kind, number);
+    return check_values(e, number, text, put, err);
 }
 
 int tfs_cells_grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
@@ -382,8 +447,7 @@ int tfs_cells_grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     const unsigned plane = plane_of(at);
     struct tfs_cells_edit e;
 
-    if (tfs_cells_edit_open(&e, save, tfs_edit_doc(edit), at.key, err) == 0) {
-        e.edit = edit;
+    if (tfs_cells_edit_open(&e, save, edit, at.key, err) == 0) {
         e.written = 1u << plane;
         if ((e.planes[plane].form.kind == TFS_PLANE_NAMES
                  ? take_names(&e, text, err)
@@ -392,6 +456,19 @@ int tfs_cells_grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     }
     tfs_cells_edit_close(&e);
     return err->code;
+}
+
+int tfs_cells_plane_in_table(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_error why = {0};
+    struct tfs_cells *cells;
+
+    if (tfs_cells_open(save, doc, at.key, TFS_CELLS_ALL, &cells, &why) < 0)
+        return why.code == -ENOENT ? 0 : why.code;
+    const bool in_table =
+        cells->damage == NULL && cells->count > 0 && !cells->planes[plane_of(at)].filled;
+    tfs_cells_unref(cells);
+    return in_table;
 }
 
 /* ---- optional planes ------------------------------------------------------------------------- */
@@ -412,7 +489,7 @@ int tfs_cells_plane_remove(struct tfs_save *save, struct tfs_edit *edit, struct 
 {
     struct tfs_cells_edit e;
 
-    if (tfs_cells_edit_open(&e, save, tfs_edit_doc(edit), at.key, err) == 0) {
+    if (tfs_cells_edit_open(&e, save, edit, at.key, err) == 0) {
         tfs_cells_edit_drop(&e, plane_of(at));
         tfs_cells_edit_finish(&e, edit, err);
     }
@@ -467,7 +544,7 @@ static int palette_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     struct tfs_cells_edit e;
 
     (void)put;
-    if (tfs_cells_edit_open(&e, save, tfs_edit_doc(edit), at.key, err) == 0 &&
+    if (tfs_cells_edit_open(&e, save, edit, at.key, err) == 0 &&
         tfs_palette_read(&palette, text, tfs_cells_edit_had, &e, err) == 0 &&
         check_uses(e.before, palette.count, err) == 0 &&
         tfs_cells_edit_table(&e, palette.names, palette.count, err) == 0)

@@ -97,7 +97,7 @@ static int rename_chunk(struct tfs_save *save, struct tfs_edit *edit, const stru
 {
     struct tfs_cells *cells;
 
-    if (tfs_cells_make(save, chunk, TFS_CELLS_ALL, &cells, err) < 0)
+    if (tfs_cells_make(save, tfs_edit_doc(edit), chunk, TFS_CELLS_ALL, &cells, err) < 0)
         return err->code;
     if (cells->damage == NULL)
         rename_cells(edit, cells, r, err);

@@ -5,10 +5,12 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/cells/edit.h"
+#include "formats/chosen.h"
 #include "formats/views/views.h"
 #include "formats/voxel_table.h"
 #include "text/decimal.h"
@@ -23,29 +25,35 @@ struct columns {
     unsigned planes[TFS_PLANES_MAX];
 };
 
-static void find_columns(const struct tfs_cells_kind *kind, struct columns *c)
+/* Those of all chunks; with cells, those of that chunk. */
+static void find_columns(const struct tfs_cells_kind *kind, const struct tfs_cells *cells,
+                         struct columns *c)
 {
-    *c = (struct columns){.head = {.count = 0}};
-    for (unsigned i = 0; i < kind->count; i++)
-        if ((kind->planes[i].flags & TFS_PLANE_IN_TABLE) != 0) {
-            c->planes[c->head.count] = i;
-            c->names[c->head.count++] = kind->planes[i].name;
-        }
+    *c = (struct columns){
+        .head = {.may_lack_any = kind->form != NULL, .have_depths = kind->form != NULL}};
+    for (unsigned i = 0; i < kind->count; i++) {
+        const unsigned flags = kind->planes[i].flags;
+        if ((flags & TFS_PLANE_IN_TABLE) == 0 ||
+            (cells != NULL && (flags & TFS_PLANE_FILLABLE) != 0 && cells->planes[i].filled))
+            continue;
+        c->planes[c->head.count] = i;
+        c->names[c->head.count++] = kind->planes[i].name;
+    }
     c->head.names = c->names;
 }
 
-static unsigned plane_bits(const struct columns *c)
+static unsigned plane_bits(const struct tfs_cells_kind *kind)
 {
     unsigned bits = 0;
 
-    for (unsigned i = 0; i < c->head.count; i++)
-        bits |= 1u << c->planes[i];
+    for (unsigned i = 0; i < kind->count; i++)
+        bits |= (kind->planes[i].flags & TFS_PLANE_IN_TABLE) != 0 ? 1u << i : 0;
     return bits;
 }
 
-static unsigned planes_needed(const struct tfs_save *save, const struct columns *c)
+static unsigned planes_needed(const struct tfs_cells_kind *kind)
 {
-    return tfs_cells_runs_need(save->tree->cells, plane_bits(c));
+    return tfs_cells_runs_need(kind, plane_bits(kind));
 }
 
 static struct tfs_voxel_box box_of(const struct tfs_cells *cells)
@@ -197,7 +205,7 @@ static int add_runs(struct tfs_voxel_lines *lines, const struct tfs_cells *cells
 
     if (text == NULL)
         return tfs_fail_memory(err);
-    tfs_cells_runs_begin(&runs, cells, plane_bits(c));
+    tfs_cells_runs_begin(&runs, cells, plane_bits(cells->kind));
     while (tfs_cells_runs_next(&runs)) {
         const bool line = has_line(cells, c, p, runs.values);
         if (line)
@@ -213,13 +221,18 @@ static int print_lines(const struct tfs_cells *cells, const struct columns *c, s
                        uint64_t *size, struct tfs_error *err)
 {
     const struct tfs_voxel_box box = box_of(cells);
-    const bool alone = c->head.count == 1 && tfs_cells_named(cells) != NULL;
+    const bool named = tfs_cells_named(cells) != NULL, alone = named && c->head.count == 1;
     struct tfs_voxel_lines lines;
     struct printed p = {0};
 
+    *size = 0;
+    if (c->head.count == 0)
+        return 0;
     if (print_names(cells, alone ? '\n' : ',', &p, err) == 0 &&
         tfs_voxel_lines_open(&lines, &box, out, err) == 0) {
-        if (alone && !cells->planes[0].filled)
+        if (!named && cells->kind->next_run == NULL)
+            tfs_cells_number_lines(&lines, cells, c->planes, c->head.count, err);
+        else if (alone && !cells->planes[0].filled)
             add_entries(&lines, cells, &p);
         else if (alone)
             tfs_voxel_lines_add(&lines, (uint32_t)cells->count,
@@ -249,36 +262,56 @@ static int check_size(const struct tfs_cells *cells, const struct columns *c, st
     return err->code;
 }
 
-static int table_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                     struct tfs_buf *out, struct tfs_error *err)
+#define NAME_ROOM 24 /* for "weights/16" */
+
+/* With what columns are stored in, where no grid says it. */
+static void print_header(const struct tfs_cells *cells, const struct columns *c,
+                         struct tfs_buf *out)
 {
+    const bool widths = cells->kind->form != NULL && tfs_chosen_depths(cells->save->options.views);
+    char texts[TFS_PLANES_MAX][NAME_ROOM];
+    const char *names[TFS_PLANES_MAX];
+
+    for (unsigned k = 0; k < c->head.count; k++) {
+        snprintf(texts[k], NAME_ROOM, "%s/%u", c->names[k],
+                 8 * cells->planes[c->planes[k]].form.width);
+        names[k] = widths ? texts[k] : c->names[k];
+    }
+    tfs_voxel_header_print(out, names, c->head.count);
+}
+
+int tfs_cells_table_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                        struct tfs_buf *out, struct tfs_error *err)
+{
+    const struct tfs_cells_kind *kind = save->tree->cells;
     struct tfs_cells *cells;
     struct columns c;
     uint64_t size;
 
-    find_columns(save->tree->cells, &c);
-    if (tfs_cells_need(save, doc, at.key, planes_needed(save, &c), &cells, err) < 0)
+    if (tfs_cells_need(save, doc, at.key, planes_needed(kind), &cells, err) < 0)
         return err->code;
+    find_columns(kind, cells, &c);
     if (check_size(cells, &c, out, err) == 0) {
-        tfs_voxel_header_print(out, c.names, c.head.count);
+        print_header(cells, &c, out);
         print_lines(cells, &c, out, &size, err);
     }
     tfs_cells_unref(cells);
     return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
-static int64_t table_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+int64_t tfs_cells_table_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
+    const struct tfs_cells_kind *kind = save->tree->cells;
     struct tfs_buf head = {0};
     struct tfs_error ignored = {0};
     struct tfs_cells *cells;
     struct columns c;
     uint64_t size = 0;
 
-    find_columns(save->tree->cells, &c);
-    if (tfs_cells_need(save, doc, at.key, planes_needed(save, &c), &cells, &ignored) < 0)
+    if (tfs_cells_need(save, doc, at.key, planes_needed(kind), &cells, &ignored) < 0)
         return ignored.code;
-    tfs_voxel_header_print(&head, c.names, c.head.count);
+    find_columns(kind, cells, &c);
+    print_header(cells, &c, &head);
     if (tfs_buf_check(&head, &ignored) == 0)
         print_lines(cells, &c, NULL, &size, &ignored);
     tfs_cells_check_text(cells->kind, size, &ignored);
@@ -293,6 +326,11 @@ static int64_t table_size(struct tfs_save *save, const struct tfs_doc *doc, stru
 struct reading {
     struct tfs_voxel_reader reader;
     struct columns columns;
+    unsigned used[TFS_PLANES_MAX]; /* those that the header names */
+    unsigned count;
+    bool named[TFS_PLANES_MAX];
+    struct tfs_grid_rules rules[TFS_PLANES_MAX]; /* of columns of numbers */
+    char ranges[TFS_PLANES_MAX][TFS_PLANE_RANGE];
     struct tfs_cells_edit edit;
     struct tfs_put *put;
     bool *there; /* voxels that have a line */
@@ -332,13 +370,13 @@ static bool find_value(const struct tfs_plane *p, struct tfs_span name, uint64_t
     return false;
 }
 
-static int take_number(struct reading *r, unsigned plane, const struct tfs_line *field,
-                       uint64_t *value, struct tfs_error *err)
+static int take_number(struct reading *r, unsigned k, const struct tfs_line *field,
+                       struct tfs_error *err)
 {
+    const unsigned plane = r->columns.planes[k];
     const struct tfs_plane *p = &r->edit.before->kind->planes[plane];
     const struct tfs_plane_form *form = &r->edit.planes[plane].form;
-    const struct tfs_grid_rules rules = {tfs_plane_shape(form, r->edit.before->size, 0), form->high,
-                                         p->out_of_range};
+    uint64_t *value = &r->values[plane];
     char quoted[TFS_QUOTED];
     int64_t number;
     uint32_t narrow;
@@ -350,15 +388,15 @@ static int take_number(struct reading *r, unsigned plane, const struct tfs_line 
                              "there is no %s %s; palette.txt has the names, and 0 to %" PRIu64
                              " are possible",
                              p->name, tfs_name_quote(field->text, quoted), form->high);
-    if (form->kind == TFS_PLANE_UNSIGNED && form->width < sizeof(uint64_t)) {
+    if (form->width == sizeof(uint64_t))
+        return tfs_grid_take_value64(field, &r->rules[k], value, err);
+    if (form->kind == TFS_PLANE_UNSIGNED && p->out_of_range != NULL) {
         if (tfs_line_number(field, p->name, 0, (int64_t)form->high, &number, err) == 0)
-            *value = (uint64_t)number;
+            r->values[k] = (uint64_t)number;
         return err->code;
     }
-    if (form->width == sizeof(uint64_t))
-        return tfs_grid_take_value64(field, &rules, value, err);
-    if (tfs_grid_take_value(field, &rules, &narrow, err) == 0)
-        *value = narrow;
+    if (tfs_grid_take_value(field, &r->rules[k], &narrow, err) == 0)
+        r->values[k] = narrow;
     return err->code;
 }
 
@@ -366,11 +404,10 @@ static int take_values(struct reading *r, const struct tfs_voxel_row *row, struc
 {
     const struct tfs_cells_kind *kind = r->edit.before->kind;
 
-    for (unsigned k = 0; k < r->columns.head.count; k++) {
-        const unsigned plane = r->columns.planes[k];
-        if (r->edit.planes[plane].form.kind == TFS_PLANE_NAMES
-                ? take_name(r, &row->fields[k], &r->values[plane], err) < 0
-                : take_number(r, plane, &row->fields[k], &r->values[plane], err) < 0)
+    for (unsigned n = 0; n < r->count; n++) {
+        const unsigned k = r->used[n];
+        if (r->named[k] ? take_name(r, &row->fields[k], &r->values[r->columns.planes[k]], err) < 0
+                        : take_number(r, k, &row->fields[k], err) < 0)
             return err->code;
     }
     r->odd = 0;
@@ -382,9 +419,9 @@ static int take_values(struct reading *r, const struct tfs_voxel_row *row, struc
 
 static void set_values(struct reading *r, size_t voxel)
 {
-    for (unsigned k = 0; k < r->columns.head.count; k++) {
-        const unsigned plane = r->columns.planes[k];
-        if (r->edit.planes[plane].form.kind == TFS_PLANE_NAMES)
+    for (unsigned n = 0; n < r->count; n++) {
+        const unsigned k = r->used[n], plane = r->columns.planes[k];
+        if (r->named[k])
             tfs_cells_edit_set(&r->edit, voxel, (uint32_t)r->values[plane]);
         else
             tfs_plane_set(&r->edit.planes[plane], voxel, r->values[plane]);
@@ -422,19 +459,36 @@ static int set_odd(struct reading *r, struct tfs_voxel_row *row, struct tfs_erro
     return 0;
 }
 
-/* Takes the planes that are columns; of a kind without names all voxels are empty until their line
- * comes. */
+/* The plane of a column; of a kind without names all voxels are empty until their line comes. */
+static int begin_plane(struct reading *r, unsigned k, struct tfs_error *err)
+{
+    const struct tfs_cells *before = r->edit.before;
+    const unsigned number = r->columns.planes[k];
+    struct tfs_cells_plane *plane = &r->edit.planes[number];
+    const struct tfs_line width = r->reader.depths[k];
+
+    if (width.text.data != NULL ? tfs_cells_take_width(&r->edit, number, width, err) < 0
+                                : tfs_cells_edit_plane(&r->edit, number, err) < 0)
+        return err->code;
+    r->edit.written |= 1u << number;
+    r->named[k] = plane->form.kind == TFS_PLANE_NAMES;
+    if (!r->named[k])
+        r->rules[k] = tfs_plane_rules(&before->kind->planes[number], &plane->form, before->size,
+                                      r->ranges[k]);
+    for (size_t i = 0; i < before->count && tfs_cells_named(before) == NULL; i++)
+        tfs_plane_set(plane, i, plane->form.empty);
+    return 0;
+}
+
+/* The planes of the columns that the header names. */
 static int begin_planes(struct reading *r, struct tfs_error *err)
 {
-    const bool named = tfs_cells_named(r->edit.before) != NULL;
-
     for (unsigned k = 0; k < r->columns.head.count; k++) {
-        struct tfs_cells_plane *plane = &r->edit.planes[r->columns.planes[k]];
-        if (tfs_cells_edit_plane(&r->edit, r->columns.planes[k], err) < 0)
+        if (!r->reader.has[k])
+            continue;
+        if (begin_plane(r, k, err) < 0)
             return err->code;
-        r->edit.written |= 1u << r->columns.planes[k];
-        for (size_t i = 0; i < r->edit.before->count && !named; i++)
-            tfs_plane_set(plane, i, plane->form.empty);
+        r->used[r->count++] = k;
     }
     return 0;
 }
@@ -465,20 +519,22 @@ static int put_lines(struct reading *r, struct tfs_error *err)
         else if (set_odd(r, &row, err) < 0)
             return err->code;
     }
-    return got < 0 || clear_rest(r, err) < 0 ? err->code
-                                             : tfs_cells_edit_finish(&r->edit, r->reader.edit, err);
+    if (got < 0 || clear_rest(r, err) < 0)
+        return err->code;
+    tfs_cells_edit_refill(&r->edit);
+    return tfs_cells_edit_finish(&r->edit, r->reader.edit, err);
 }
 
-static int table_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
-                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+int tfs_cells_table_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     struct reading *r = calloc(1, sizeof(*r));
 
     if (r == NULL)
         return tfs_fail_memory(err);
     r->put = put;
-    find_columns(save->tree->cells, &r->columns);
-    if (tfs_cells_edit_open(&r->edit, save, tfs_edit_doc(edit), at.key, err) == 0) {
+    find_columns(save->tree->cells, NULL, &r->columns);
+    if (tfs_cells_edit_open(&r->edit, save, edit, at.key, err) == 0) {
         const struct tfs_voxel_box box = box_of(r->edit.before);
         r->there = calloc(r->edit.before->count, sizeof(*r->there));
         if (r->there == NULL)
@@ -496,7 +552,7 @@ static int table_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
 }
 
 const struct tfs_lens tfs_cells_table_lens = {
-    .get = table_get,
-    .put = table_put,
-    .size = table_size,
+    .get = tfs_cells_table_get,
+    .put = tfs_cells_table_put,
+    .size = tfs_cells_table_size,
 };

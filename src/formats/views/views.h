@@ -9,10 +9,21 @@
 #include "formats/cells/edit.h"
 #include "formats/diff/sum.h"
 #include "formats/renaming.h"
+#include "formats/voxel_table.h"
 
 /* ---- voxels.csv: a line a voxel that is not empty (table.c) ---------------------------------- */
 
-extern const struct tfs_lens tfs_cells_table_lens;
+int tfs_cells_table_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                        struct tfs_buf *out, struct tfs_error *err);
+int64_t tfs_cells_table_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+int tfs_cells_table_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
+
+extern const struct tfs_lens tfs_cells_table_lens; /* of a game whose chunks all have voxels */
+
+/* The lines of planes of numbers, for table.c (numbers_table.c). */
+int tfs_cells_number_lines(struct tfs_voxel_lines *lines, const struct tfs_cells *cells,
+                           const unsigned *planes, unsigned count, struct tfs_error *err);
 
 /* EFBIG: a text of this size is not rendered (tfs_cells_kind.text_max). */
 int tfs_cells_check_text(const struct tfs_cells_kind *kind, uint64_t size, struct tfs_error *err);
@@ -24,6 +35,11 @@ int tfs_cells_grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
 int64_t tfs_cells_grid_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 int tfs_cells_grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
+/* tfs_file.in_table of a grid whose plane is TFS_PLANE_FILLABLE. */
+int tfs_cells_plane_in_table(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+/* What stands behind `depth`, or behind the slash of a column: the plane is to be stored so. */
+int tfs_cells_take_width(struct tfs_cells_edit *e, unsigned plane, struct tfs_line line,
+                         struct tfs_error *err);
 int tfs_cells_plane_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 int tfs_cells_plane_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                            struct tfs_error *err);
@@ -110,5 +126,28 @@ int tfs_cells_voxels_sum(struct tfs_save *save, const struct tfs_doc *doc,
     .store = tfs_cells_voxels_store, .take = tfs_cells_voxels_take, .fill = tfs_cells_voxels_fill, \
     .clear = tfs_cells_voxels_clear, .lower = tfs_cells_voxels_lower,                              \
     .print = tfs_cells_voxels_print, .empty = tfs_cells_voxels_empty, .sum = tfs_cells_voxels_sum
+
+/* ---- the same of planes of numbers (numbers_voxels.c) ---------------------------------------- */
+
+int tfs_numbers_voxels_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
+                            struct tfs_error *err);
+int tfs_numbers_voxels_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
+                            struct tfs_error *err);
+int tfs_numbers_voxels_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err);
+void tfs_numbers_voxels_print(const struct tfs_voxels *voxels, struct tfs_span voxel, bool brief,
+                              struct tfs_buf *out);
+bool tfs_numbers_voxels_empty(const struct tfs_voxels *voxels, struct tfs_span voxel);
+int tfs_numbers_voxels_sum(struct tfs_save *save, const struct tfs_doc *doc,
+                           const struct tfs_chunk *chunk, struct tfs_voxel_sum *sum,
+                           struct tfs_error *err);
+
+/* The members of struct tfs_voxels but for `columns` and `size`. */
+#define TFS_NUMBERS_VOXELS(kind)                                                                   \
+    .cells = (kind), .chunk_size = sizeof(struct tfs_cells_edit), .open = tfs_cells_voxels_open,   \
+    .close = tfs_cells_voxels_close, .store = tfs_cells_voxels_store,                              \
+    .take = tfs_numbers_voxels_take, .fill = tfs_numbers_voxels_fill,                              \
+    .clear = tfs_numbers_voxels_clear, .sides = tfs_cells_voxels_sides,                            \
+    .print = tfs_numbers_voxels_print, .empty = tfs_numbers_voxels_empty,                          \
+    .sum = tfs_numbers_voxels_sum
 
 #endif

@@ -125,8 +125,8 @@ int tfs_cells_columns(struct tfs_save *save, const struct tfs_doc *doc,
 {
     struct tfs_cells *cells;
 
-    (void)doc;
-    if (tfs_cells_make(save, chunk, tfs_cells_runs_need(save->tree->cells, 1), &cells, err) < 0)
+    if (tfs_cells_make(save, doc, chunk, tfs_cells_runs_need(save->tree->cells, 1), &cells, err) <
+        0)
         return err->code;
     if (cells->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", cells->damage);
@@ -145,10 +145,18 @@ void tfs_cells_voxels_close(void *chunk)
     tfs_cells_edit_close(chunk);
 }
 
+/* A chunk without voxels gets them with the first that is put there. */
 int tfs_cells_voxels_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                           void *chunk, struct tfs_error *err)
 {
-    return tfs_cells_edit_open(chunk, save, doc, key, err);
+    return tfs_cells_edit_load(chunk, save, doc, key, err);
+}
+
+struct tfs_voxel_size tfs_cells_voxels_sides(const void *chunk)
+{
+    const struct tfs_cells_edit *e = chunk;
+
+    return e->before->size;
 }
 
 int tfs_cells_voxels_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
@@ -337,13 +345,6 @@ void tfs_cells_voxels_make_full(const struct tfs_voxels *voxels, uint8_t *voxel)
             tfs_array_set(voxel, kind->planes[p].form.width, 0, kind->planes[p].full);
         voxel += kind->planes[p].form.width;
     }
-}
-
-struct tfs_voxel_size tfs_cells_voxels_sides(const void *chunk)
-{
-    const struct tfs_cells_edit *e = chunk;
-
-    return e->before->size;
 }
 
 /* ---- in short -------------------------------------------------------------------------------- */

@@ -1,47 +1,15 @@
 /*
- * A chunk of a document, fetched and decoded: what lenses look at. Each save has a small cache of
- * the last views, because programs ask for the dozen files of a chunk one after another.
+ * What the blocks of a save are: counted over its chunks, and remembered (save->cache).
  */
-#ifndef TFS_FORMATS_GODOT_VOXEL_VIEW_H
-#define TFS_FORMATS_GODOT_VOXEL_VIEW_H
+#ifndef TFS_FORMATS_GODOT_VOXEL_COUNTS_H
+#define TFS_FORMATS_GODOT_VOXEL_COUNTS_H
 
-#include "formats/godot_voxel/rules.h"
+#include "formats/godot_voxel/cells.h"
 
-/* Immutable, reference-counted. */
-struct tfs_godot_view {
-    atomic_uint refs;
-    struct tfs_chunk chunk;  /* with references to what it holds */
-    struct tfs_blob *stored; /* the block in its container; NULL: there is none */
-    struct tfs_blob *extra;  /* the instances; NULL: there are none */
-    int unread;              /* the failure to fetch `extra`; 0: there was none */
-    bool readable;           /* `block` is set */
-    struct tfs_godot_block block;
-    char *damage; /* why there is a block but none to read, and perhaps no bytes that are stored;
-                   * NULL: there is no such thing */
-};
-
-/* Fetches and decodes; what does not decode is a view with `damage`. Where the document has the
- * block, only the instances may be missing (`unread`). ENOENT: there is no such chunk. */
-int tfs_godot_view_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                        struct tfs_godot_view **view, struct tfs_error *err);
-/* The same of a chunk whose bytes a walk has fetched: the files of the chunk, which are read next,
- * find the view in the cache. */
-int tfs_godot_view_keep(struct tfs_save *save, const struct tfs_doc *doc,
-                        const struct tfs_chunk *fetched, struct tfs_godot_view **view,
-                        struct tfs_error *err);
-/* The same without the cache, for walks over a whole save. */
-int tfs_godot_view_make(struct tfs_save *save, const struct tfs_doc *doc,
-                        const struct tfs_chunk *chunk, struct tfs_godot_view **view,
-                        struct tfs_error *err);
-void tfs_godot_view_unref(struct tfs_godot_view *view);
-
-/* The cache of a save (save->cache): created when the save is opened, emptied when it is read
- * again. */
+/* The memory of it: created when the save is opened, emptied when it is read again. */
 int tfs_godot_cache_create(struct tfs_save *save, struct tfs_error *err);
 void tfs_godot_cache_clear(struct tfs_save *save);
 void tfs_godot_cache_free(struct tfs_save *save);
-
-/* ---- counts over all chunks ------------------------------------------------------------------ */
 
 #define TFS_GODOT_COUNTS_NAMES 16
 
@@ -71,7 +39,7 @@ int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
                           struct tfs_error *err);
 /* What arrays of a level and its new blocks are made for: the deepest of each channel, the oldest
  * and the newest version of its blocks that are looked into; at least of one, where it has any. */
-struct tfs_godot_form {
+struct tfs_godot_level {
     unsigned depths[TFS_GODOT_CHANNELS]; /* logarithms, of bytes */
     unsigned version;                    /* at least 2 */
     unsigned newest;
@@ -79,8 +47,8 @@ struct tfs_godot_form {
     bool mixed; /* of distances some are whole numbers, and others floating point */
 };
 
-int tfs_godot_form_find(struct tfs_save *save, const struct tfs_doc *doc, uint32_t level,
-                        struct tfs_godot_form *form, struct tfs_error *err);
+int tfs_godot_level_find(struct tfs_save *save, const struct tfs_doc *doc, uint32_t level,
+                         struct tfs_godot_level *found, struct tfs_error *err);
 /* The highest block version among the chunks that are looked into; 0: they have no blocks. Looks no
  * further than to the first block of the newest version. */
 int tfs_godot_newest_version(struct tfs_save *save, const struct tfs_doc *doc, unsigned *version,
