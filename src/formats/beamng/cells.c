@@ -14,9 +14,9 @@
 
 #define SIDE TFS_BEAMNG_TILE_SIDE
 
-#define FORM(bytes, digits, high)                                                                  \
+#define FORM(bytes, characters, greatest)                                                          \
     {                                                                                              \
-        TFS_PLANE_UNSIGNED, (bytes), (digits), (high), 0                                           \
+        .kind = TFS_PLANE_UNSIGNED, .width = (bytes), .digits = (characters), .high = (greatest)   \
     }
 #define EXTRA(plane, bytes)                                                                        \
     {                                                                                              \
