@@ -304,13 +304,14 @@ static int map_range(struct tfs_save *save, const struct tfs_doc *doc, struct tf
     (void)save;
     (void)at;
     map.row = malloc((size_t)side * 2);
-    map.heights = numbers;
-    map.above = numbers + map.width;
-    map.sums = numbers + 2 * (size_t)map.width;
-    if (map.row == NULL || numbers == NULL)
+    if (map.row == NULL || numbers == NULL) {
         tfs_fail_memory(err);
-    else
+    } else {
+        map.heights = numbers;
+        map.above = numbers + map.width;
+        map.sums = numbers + 2 * (size_t)map.width;
         draw(&map, offset, size, out, err);
+    }
     tfs_beamng_terrain_release(&map.terrain);
     free(map.row);
     free(numbers);

@@ -76,10 +76,11 @@ int tfs_cells_make(struct tfs_save *save, const struct tfs_doc *doc, const struc
     made->doc = NULL;
     made->decoded = wanted;
     made->count = (size_t)made->size.x * made->size.y * made->size.z;
-    if (why.code == 0 || keep_damage(made, &why, err) == 0)
+    if (why.code == 0 || keep_damage(made, &why, err) == 0) {
         *cells = made;
-    else
-        tfs_cells_unref(made);
+        return 0;
+    }
+    tfs_cells_unref(made);
     return err->code;
 }
 
