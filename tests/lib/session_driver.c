@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "toy_format.h"
+#include "session_format.h"
 #include "must.h"
 
 struct tfs_save *save;
@@ -44,7 +44,7 @@ static void invalidate(void *arg, uint64_t id)
 
 void open_with(struct tfs_session_options options)
 {
-    open_save_with(toy_save_create(), options);
+    open_save_with(fake_save_create(), options);
 }
 
 void open_save_with(struct tfs_save *opened, struct tfs_session_options options)

@@ -1,5 +1,5 @@
 /*
- * A session, mostly on the toy format, and the calls that programs make, by path and without
+ * A session, mostly on the fake format, and the calls that programs make, by path and without
  * waiting in the test: each ends when its answer is there.
  */
 #ifndef TFS_TESTS_SESSION_DRIVER_H
@@ -32,7 +32,7 @@ extern void (*on_settle)(void);
 /* What a front end does to drop its pages of a file, set before the session is opened; NULL: it has
  * none. */
 extern void (*on_invalidate)(uint64_t id);
-/* Opens `session` on a new toy save. */
+/* Opens `session` on a new fake save. */
 void open_with(struct tfs_session_options options);
 /* The same on a save that was opened; tfs_session_close closes it. */
 void open_save_with(struct tfs_save *opened, struct tfs_session_options options);

@@ -14,7 +14,7 @@
 #include "fs/ops.h"
 #include "fs/store_state.h"
 #include "session_driver.h"
-#include "toy_format.h"
+#include "session_format.h"
 
 #define COORDINATES 3  /* chunks 0_0_0 to 2_0_0 come and go */
 #define CHUNKS      64 /* that ever were, in one run */
@@ -93,7 +93,7 @@ static const char *some_text(void)
     return texts[chance(sizeof(texts) / sizeof(texts[0]))];
 }
 
-/* ---- what the toy format does ---------------------------------------------------------------- */
+/* ---- what the fake format does --------------------------------------------------------------- */
 
 static const char *bar_of(const char *blob)
 {
@@ -242,8 +242,8 @@ static int commit(void)
 {
     if (!m.unsaved)
         return 0;
-    if (toy_disk.fail != 0)
-        return toy_disk.fail;
+    if (fake_disk.fail != 0)
+        return fake_disk.fail;
     for (int x = 0; x < COORDINATES; x++) {
         const struct chunk *chunk = chunk_at(x);
         strcpy(m.disk[x], chunk != NULL ? chunk->blob : "");
@@ -427,7 +427,7 @@ static void check_all(void)
     settle();
     for (int x = 0; x < COORDINATES; x++) {
         const struct chunk *chunk = chunk_at(x);
-        const char *stored = toy_blob(save->doc, x);
+        const char *stored = fake_blob(save->doc, x);
         AGREE(strcmp(stored, m.disk[x]) == 0, "disk %d: \"%s\", not \"%s\"", x, stored, m.disk[x]);
         AGREE(exists(path_of(x, "")) == (chunk != NULL), "chunk %d", x);
         if (chunk == NULL)
@@ -864,7 +864,7 @@ static void step_rename_schema(void)
 
 static void step_disk(void)
 {
-    toy_disk.fail = toy_disk.fail == 0 && chance(2) == 0 ? -ENOSPC : 0;
+    fake_disk.fail = fake_disk.fail == 0 && chance(2) == 0 ? -ENOSPC : 0;
 }
 
 /* What was accepted of the chunk's files makes room for what another program wrote. */
@@ -894,8 +894,8 @@ static void step_outside(void)
         outdate(chunk);
     strcpy(chunk->blob, theirs);
     strcpy(m.disk[chunk->x], chunk->blob);
-    toy_disk.theirs = toy_doc_with(save->doc, chunk->x, chunk->blob);
-    toy_disk.changed = 1;
+    fake_disk.theirs = fake_doc_with(save->doc, chunk->x, chunk->blob);
+    fake_disk.changed = 1;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -940,15 +940,15 @@ static void finish(void)
     (void)commit();
     AGREE(tfs_session_finish(session) == 0, "something was not saved: %s", messages);
     for (int x = 0; x < COORDINATES; x++)
-        AGREE(strcmp(toy_blob(save->doc, x), m.disk[x]) == 0,
+        AGREE(strcmp(fake_blob(save->doc, x), m.disk[x]) == 0,
               "disk %d at the end: \"%s\", not "
               "\"%s\"",
-              x, toy_blob(save->doc, x), m.disk[x]);
+              x, fake_blob(save->doc, x), m.disk[x]);
 }
 
 static void end(void)
 {
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     for (int i = 0; i < HANDLES; i++) {
         if (m.open[i].node != NULL)
             release(&m.open[i]);
@@ -957,8 +957,8 @@ static void end(void)
     if (!m.refused)
         finish();
     tfs_session_close(session);
-    tfs_doc_unref(toy_disk.theirs);
-    toy_disk.theirs = NULL;
+    tfs_doc_unref(fake_disk.theirs);
+    fake_disk.theirs = NULL;
 }
 
 static void do_step(void)

@@ -1,5 +1,5 @@
 /*
- * What the suites of the session share: each test has a session of its own on the toy format.
+ * What the suites of the session share: each test has a session of its own on the fake format.
  */
 #ifndef TFS_TESTS_SESSION_CASE_H
 #define TFS_TESTS_SESSION_CASE_H
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../lib/session_driver.h"
-#include "../lib/toy_format.h"
+#include "../lib/session_format.h"
 #include "unit.h"
 
 static inline void session_setup(void)
@@ -17,11 +17,11 @@ static inline void session_setup(void)
 
 static inline void session_teardown(void)
 {
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     tfs_session_close(session);
 }
 
-/* For toy_disk.during: only tells that the moment came. */
+/* For fake_disk.during: only tells that the moment came. */
 static inline void nothing(void)
 {
 }
@@ -29,8 +29,8 @@ static inline void nothing(void)
 /* Another program gives the chunk at x other bytes. */
 static inline void outside_change(int x, const char *blob)
 {
-    toy_disk.theirs = toy_doc_with(save->doc, x, blob);
-    toy_disk.changed = 1;
+    fake_disk.theirs = fake_doc_with(save->doc, x, blob);
+    fake_disk.changed = 1;
 }
 
 static inline bool zero_is_theirs(const char *path)

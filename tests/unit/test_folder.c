@@ -1,4 +1,4 @@
-/* formats/folder: a folder of toy files as one save. */
+/* formats/folder: a folder of fake files as one save. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../lib/toy_format.h"
+#include "../lib/session_format.h"
 #include "formats/folder.h"
 #include "scratch.h"
 
@@ -68,7 +68,7 @@ static void setup(void)
     disk.fail_at = 99;
     disk.renamed = false;
     err = (struct tfs_error){0};
-    save = toy_save_create();
+    save = fake_save_create();
     tree = *save->tree;
     tree.chunk_check = check;
     save->tree = &tree;
@@ -91,7 +91,7 @@ static struct tfs_doc *with(struct tfs_doc *doc, int x, const char *blob)
     if (blob == NULL)
         ck_assert_int_eq(tfs_edit_remove(&edit, key, &err), 0);
     else
-        ck_assert_int_eq(toy_edit_set(&edit, x, blob, &err), 0);
+        ck_assert_int_eq(fake_edit_set(&edit, x, blob, &err), 0);
     struct tfs_doc *next = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
     tfs_doc_unref(doc);
@@ -116,8 +116,8 @@ START_TEST(one_file_is_written_once)
     struct tfs_doc *reached = commit(doc);
 
     ck_assert_str_eq(disk.log, "0:-0+1 ");
-    ck_assert(toy_blob(reached, 0)[0] == '\0');
-    ck_assert_str_eq(toy_blob(reached, 1), "new");
+    ck_assert(fake_blob(reached, 0)[0] == '\0');
+    ck_assert_str_eq(fake_blob(reached, 1), "new");
     tfs_doc_unref(reached);
     tfs_doc_unref(doc);
 }
@@ -142,8 +142,8 @@ START_TEST(commit_that_fails_between_two_files_says_what_the_disk_holds)
     struct tfs_doc *reached = commit(doc);
     ck_assert_int_eq(err.code, -ENOSPC);
     ck_assert_str_eq(disk.log, "2:+5 ");
-    ck_assert_str_eq(toy_blob(reached, 5), "zero");
-    ck_assert_str_eq(toy_blob(reached, 0), "zero");
+    ck_assert_str_eq(fake_blob(reached, 5), "zero");
+    ck_assert_str_eq(fake_blob(reached, 0), "zero");
     /* The next commit writes what is missing, and nothing else. */
     tfs_doc_unref(save->doc);
     save->doc = reached;
@@ -164,7 +164,7 @@ START_TEST(file_that_is_renamed_but_not_durable_is_there)
     disk.renamed = true;
     struct tfs_doc *reached = commit(doc);
     ck_assert_int_eq(err.code, -EIO);
-    ck_assert_str_eq(toy_blob(reached, 1), "new");
+    ck_assert_str_eq(fake_blob(reached, 1), "new");
     tfs_doc_unref(reached);
     tfs_doc_unref(doc);
 }

@@ -1,5 +1,5 @@
 /*
- * Directories of groups in a session on the toy format: made before their chunks, removed after
+ * Directories of groups in a session on the fake format: made before their chunks, removed after
  * them, refused where the save has no place for them.
  */
 #include "unit.h"
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "../lib/session_driver.h"
-#include "../lib/toy_format.h"
+#include "../lib/session_format.h"
 #include "base/clock.h"
 #include "fs/ops.h"
 
@@ -66,9 +66,9 @@ static void change_outside(uint32_t group, bool there)
         ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &err), 0);
     else
         ck_assert_int_eq(tfs_edit_remove(&edit, chunk.key, &err), 0);
-    toy_disk.theirs = tfs_edit_finish(&edit);
+    fake_disk.theirs = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
-    toy_disk.changed = 1;
+    fake_disk.changed = 1;
     ck_assert_int_eq(sync_directory("chunks"), 0);
 }
 
@@ -88,7 +88,7 @@ START_TEST(session_makes_directories_of_a_group_before_its_chunks)
     ck_assert_int_eq(make("layers/2/chunks"), -EEXIST);
     ck_assert_str_eq(list("layers/2"), ". .. chunks ");
     ck_assert_str_eq(list("layers/2/chunks"), ". .. ");
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
     ck_assert_int_eq(make("layers/2/chunks/5_0_0"), 0);
     ck_assert_int_eq(put("layers/2/chunks/5_0_0/text.txt", "five"), 0);
     ck_assert_str_eq(list("layers/2/chunks"), ". .. 5_0_0 ");
@@ -212,7 +212,7 @@ START_TEST(session_invalidates_listings_that_a_new_group_changes)
     struct tfs_attr layers, group;
     struct tfs_error err = {0};
     tfs_session_close(session);
-    save = toy_save_create();
+    save = fake_save_create();
     ck_assert_int_eq(tfs_session_open(save, &options, &events, &session, &err), 0);
     stale_count = 0;
     change_outside(2, true);
@@ -226,8 +226,8 @@ END_TEST
 
 static void change_text(int x, const char *blob)
 {
-    toy_disk.theirs = toy_doc_with(save->doc, x, blob);
-    toy_disk.changed = 1;
+    fake_disk.theirs = fake_doc_with(save->doc, x, blob);
+    fake_disk.changed = 1;
     stale_count = 0;
     ck_assert_int_eq(sync_directory("chunks"), 0);
 }
@@ -243,7 +243,7 @@ START_TEST(session_invalidates_no_file_of_a_chunk_that_nobody_asked_for)
     tfs_session_close(session);
     unsetenv("HOME");
     unsetenv("XDG_STATE_HOME");
-    save = toy_save_create();
+    save = fake_save_create();
     ck_assert_int_eq(tfs_session_open(save, &options, &events, &session, &err), 0);
     ck_assert_int_eq(look("chunks/0_0_0/raw.bin", &zero), 0);
     change_text(0, "other");
@@ -265,7 +265,7 @@ START_TEST(session_invalidates_a_new_directory_when_its_names_show)
     struct tfs_attr chunk;
     struct tfs_error err = {0};
     tfs_session_close(session);
-    save = toy_save_create();
+    save = fake_save_create();
     ck_assert_int_eq(tfs_session_open(save, &options, &events, &session, &err), 0);
     ck_assert_int_eq(make_directory("chunks/5_0_0", &chunk), 0);
     struct tfs_branch *branch = &session->branches[0];
@@ -353,7 +353,7 @@ START_TEST(session_treats_groups_as_directories_of_a_filesystem)
                           directory_path(n));
     }
     ck_assert_uint_gt(done, 500);
-    ck_assert_int_gt(toy_disk.commits, 200);
+    ck_assert_int_gt(fake_disk.commits, 200);
     for (unsigned group = 1; group <= 3; group++)
         ck_assert_uint_eq(tfs_doc_group_count(save->doc, group),
                           (size_t)there[4 * group - 1] + there[4 * group]);
@@ -393,13 +393,13 @@ static const struct tfs_lens about_lens = {
 static const struct tfs_file group_files[] = {{.path = "about/count.txt", .lens = &about_lens},
                                               {.path = "about/more/it.txt", .lens = &about_lens}};
 
-/* The toy format with files of groups, whose names stay away for `linger_ms`. */
+/* The fake format with files of groups, whose names stay away for `linger_ms`. */
 static void open_with_files(unsigned linger_ms)
 {
     static struct tfs_tree tree;
 
     tfs_session_close(session);
-    struct tfs_save *opened = toy_save_create();
+    struct tfs_save *opened = fake_save_create();
     tree = *opened->tree;
     tree.group_files = group_files;
     tree.group_count = sizeof(group_files) / sizeof(group_files[0]);

@@ -2,7 +2,7 @@
  * said, and a file that others could have made is not believed. formats/journal: records. */
 #include <errno.h>
 
-#include "../lib/toy_format.h"
+#include "../lib/session_format.h"
 #include "formats/journal.h"
 #include "scratch.h"
 
@@ -449,7 +449,8 @@ static struct tfs_doc *edited(struct tfs_doc *doc)
 {
     struct tfs_edit edit;
     struct tfs_blob *part = NULL;
-    struct tfs_doc *zero = toy_doc_with(doc, 0, "nought"), *seven = toy_doc_with(zero, 7, "seven");
+    struct tfs_doc *zero = fake_doc_with(doc, 0, "nought"),
+                   *seven = fake_doc_with(zero, 7, "seven");
 
     ck_assert_int_eq(tfs_edit_open(seven, &edit, &err), 0);
     ck_assert_int_eq(tfs_edit_remove(&edit, (struct tfs_key){.x = 1}, &err), 0);
@@ -464,10 +465,10 @@ static struct tfs_doc *edited(struct tfs_doc *doc)
 }
 
 /* Its records name no files. */
-static struct tfs_save *toy_of_one_file(void)
+static struct tfs_save *fake_of_one_file(void)
 {
     static struct tfs_container one;
-    struct tfs_save *save = toy_save_create();
+    struct tfs_save *save = fake_save_create();
 
     one = *save->container;
     one.journal = NULL;
@@ -477,20 +478,20 @@ static struct tfs_save *toy_of_one_file(void)
 
 START_TEST(record_leads_from_one_document_to_the_other_and_back)
 {
-    struct tfs_save *save = toy_of_one_file();
+    struct tfs_save *save = fake_of_one_file();
     struct tfs_doc *before = tfs_doc_ref(save->doc), *after = edited(before);
     struct tfs_blob *there = record_of(save, before, after), *back = record_of(save, after, before);
     struct tfs_doc *made = apply(before, there), *again = apply(made, there);
     struct tfs_doc *returned = apply(again, back);
 
-    ck_assert_str_eq(toy_blob(again, 0), "nought");
-    ck_assert_str_eq(toy_blob(again, 1), "");
-    ck_assert_str_eq(toy_blob(again, 7), "seven");
-    ck_assert_str_eq(toy_blob(again, -2), "two");
+    ck_assert_str_eq(fake_blob(again, 0), "nought");
+    ck_assert_str_eq(fake_blob(again, 1), "");
+    ck_assert_str_eq(fake_blob(again, 7), "seven");
+    ck_assert_str_eq(fake_blob(again, -2), "two");
     ck_assert(tfs_blob_equal(again->common, after->common));
-    ck_assert_str_eq(toy_blob(returned, 0), "zero");
-    ck_assert_str_eq(toy_blob(returned, 1), "one|note");
-    ck_assert_str_eq(toy_blob(returned, 7), "");
+    ck_assert_str_eq(fake_blob(returned, 0), "zero");
+    ck_assert_str_eq(fake_blob(returned, 1), "one|note");
+    ck_assert_str_eq(fake_blob(returned, 7), "");
     ck_assert_ptr_null(returned->common);
     struct tfs_doc *docs[] = {before, after, made, again, returned};
     for (size_t i = 0; i < sizeof(docs) / sizeof(docs[0]); i++)
@@ -503,7 +504,7 @@ END_TEST
 
 START_TEST(record_with_any_byte_missing_is_refused)
 {
-    struct tfs_save *save = toy_of_one_file();
+    struct tfs_save *save = fake_of_one_file();
     struct tfs_doc *after = edited(save->doc);
     struct tfs_blob *record = record_of(save, save->doc, after);
     struct timespec when;

@@ -1,5 +1,5 @@
 /*
- * The session on the toy format: reading and writing, chunk directories, scratch files, many
+ * The session on the fake format: reading and writing, chunk directories, scratch files, many
  * threads at once, and what a long mount gathers.
  */
 #include <errno.h>
@@ -77,11 +77,11 @@ START_TEST(session_remembers_the_sizes_of_all_files)
     tfs_session_close(session);
     open_with((struct tfs_session_options){.cache_limit = 1});
     for (size_t i = 0; i < 2 * count; i++) {
-        toy_disk.during[TOY_GET] = i < count ? NULL : nothing;
+        fake_disk.during[FAKE_GET] = i < count ? NULL : nothing;
         ck_assert_int_eq(look(paths[i % count], &attr), 0);
-        ck_assert(i < count || toy_disk.during[TOY_GET] == nothing);
+        ck_assert(i < count || fake_disk.during[FAKE_GET] == nothing);
     }
-    toy_disk.during[TOY_GET] = NULL;
+    fake_disk.during[FAKE_GET] = NULL;
 }
 END_TEST
 
@@ -93,14 +93,14 @@ static bool reading_renders(size_t size)
     struct tfs_span bytes = {0};
     struct tfs_attr attr;
     ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
-    toy_disk.during[TOY_GET] = nothing;
+    fake_disk.during[FAKE_GET] = nothing;
     ck_assert_int_eq(tfs_session_read(session, attr.id, handle, 0, size, &hold, &bytes), 0);
     ck_assert_uint_eq(bytes.size, size);
     ck_assert_int_eq(memcmp(bytes.data, "zero", size), 0);
     tfs_blob_unref(hold);
     tfs_session_release(session, handle);
-    bool rendered = toy_disk.during[TOY_GET] == NULL;
-    toy_disk.during[TOY_GET] = NULL;
+    bool rendered = fake_disk.during[FAKE_GET] == NULL;
+    fake_disk.during[FAKE_GET] = NULL;
     return rendered;
 }
 
@@ -118,8 +118,8 @@ END_TEST
 START_TEST(session_close_is_a_commit_and_other_views_show_it)
 {
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "new"), 0);
-    ck_assert_int_eq(toy_disk.commits, 1);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "new");
+    ck_assert_int_eq(fake_disk.commits, 1);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "new");
     ck_assert_str_eq(cat("chunks/0_0_0/raw.bin"), "new");
     ck_assert_ptr_nonnull(strstr(cat("all.txt"), "new\n"));
 }
@@ -128,7 +128,7 @@ END_TEST
 START_TEST(session_writing_back_what_was_read_commits_nothing)
 {
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "zero"), 0);
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
 }
 END_TEST
 
@@ -139,7 +139,7 @@ START_TEST(session_shows_bytes_as_written_until_the_last_close)
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR | O_TRUNC);
     ck_assert_int_eq(write_text(handle, 0, "CAPS"), 0);
     ck_assert_int_eq(sync_file(handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "caps");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "caps");
     ck_assert_str_eq(text_of_handle(handle, attr.id), "CAPS");
     tfs_session_release(session, handle);
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "caps");
@@ -153,7 +153,7 @@ START_TEST(session_close_commits_pages_that_came_through_another_handle)
     struct tfs_handle *mapper = open_path("chunks/0_0_0/text.txt", O_RDWR);
     ck_assert_int_eq(tfs_session_write(session, idle, 0, 0, tfs_span_of("page"), true), 0);
     ck_assert_int_eq(flush(mapper), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "page");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "page");
     tfs_session_release(session, mapper);
     tfs_session_release(session, idle);
 }
@@ -175,7 +175,7 @@ END_TEST
 START_TEST(session_refused_document_changes_nothing_and_is_kept)
 {
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "no 1 good"), -EBADMSG);
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
     ck_assert_ptr_nonnull(strstr(messages, "chunks/0_0_0/text.txt:1:3: only letters are allowed"));
     ck_assert_int_eq(sync_directory("chunks"), 0); /* the last close is through */
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
@@ -202,7 +202,7 @@ START_TEST(session_new_chunk_hides_its_files_until_created_or_two_seconds)
 {
     struct tfs_attr attr;
     ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 5), "empty");
+    ck_assert_str_eq(fake_blob(save->doc, 5), "empty");
     ck_assert_str_eq(list("chunks/5_0_0"), ". .. ");
     ck_assert_int_eq(make_directory("chunks/5_0_0/part", &attr), 0);
     ck_assert_int_eq(put("chunks/5_0_0/text.txt", "five"), 0);
@@ -220,7 +220,7 @@ START_TEST(session_refuses_bad_chunk_directories)
     ck_assert_int_eq(make_directory("chunks/new", &attr), -EINVAL);
     ck_assert_int_eq(make_directory("chunks/.git", &attr), 0);
     ck_assert_int_eq(make_directory("chunks/100_0_0", &attr), -EINVAL);
-    ck_assert_ptr_nonnull(strstr(messages, "chunks/100_0_0: toys end at 99"));
+    ck_assert_ptr_nonnull(strstr(messages, "chunks/100_0_0: fakes end at 99"));
     ck_assert_int_eq(remove_directory("chunks"), -EPERM);
     ck_assert_int_eq(rename_path("chunks", "chunks2"), -EPERM);
 }
@@ -235,7 +235,7 @@ START_TEST(session_deletes_a_chunk_whose_files_are_gone)
     ck_assert_int_eq(remove_directory("chunks/1_0_0"), -ENOTEMPTY);
     ck_assert_int_eq(remove_directory("chunks/1_0_0/part"), 0);
     ck_assert_int_eq(remove_directory("chunks/1_0_0"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "");
     ck_assert_str_eq(list("chunks"), ". .. 0_0_0 -2_3_4 ");
 }
 END_TEST
@@ -251,7 +251,7 @@ START_TEST(session_moved_chunk_keeps_its_ids)
     ck_assert(!exists("chunks/1_0_0"));
     ck_assert_int_eq(write_text(handle, 0, "nine"), 0);
     ck_assert_int_eq(close_file(handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 9), "nine|note");
+    ck_assert_str_eq(fake_blob(save->doc, 9), "nine|note");
     ck_assert_int_eq(rename_path("chunks/9_0_0", "chunks/0_0_0"), -EEXIST);
     ck_assert_int_eq(rename_path("chunks/9_0_0", "elsewhere"), -EXDEV);
 }
@@ -354,7 +354,7 @@ START_TEST(session_survives_many_threads)
         ck_assert_ptr_null(failure);
     }
     ck_assert_int_eq(tfs_session_finish(session) & ~3, 0);
-    ck_assert_str_eq(save->doc == NULL ? "" : toy_blob(save->doc, -2), "two");
+    ck_assert_str_eq(save->doc == NULL ? "" : fake_blob(save->doc, -2), "two");
 }
 END_TEST
 

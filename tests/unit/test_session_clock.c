@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "../lib/session_driver.h"
-#include "../lib/toy_format.h"
+#include "../lib/session_format.h"
 
 static struct timespec stands; /* what the clock of the day says; 0: what it is */
 

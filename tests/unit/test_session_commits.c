@@ -1,5 +1,5 @@
 /*
- * Commits on the toy format: full and failing disks, staged edits, and saves that other programs
+ * Commits on the fake format: full and failing disks, staged edits, and saves that other programs
  * change.
  */
 #include <errno.h>
@@ -14,13 +14,13 @@
 
 START_TEST(session_full_disk_is_told_to_close_and_the_edit_waits)
 {
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "later"), -ENOSPC);
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "later");
-    ck_assert_str_eq(toy_blob(save->doc, 0), "zero");
-    toy_disk.fail = 0;
+    ck_assert_str_eq(fake_blob(save->doc, 0), "zero");
+    fake_disk.fail = 0;
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "now"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "later");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "later");
     ck_assert_int_eq(tfs_session_finish(session), 0);
 }
 END_TEST
@@ -28,7 +28,7 @@ END_TEST
 START_TEST(session_failed_name_operations_are_undone)
 {
     struct tfs_attr attr;
-    toy_disk.fail = -EIO;
+    fake_disk.fail = -EIO;
     ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), -EIO);
     ck_assert(!exists("chunks/5_0_0"));
     ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/6_0_0"), -EIO);
@@ -44,16 +44,16 @@ END_TEST
 START_TEST(session_unsaved_edits_are_kept_beside_the_save)
 {
     char command[512];
-    char directory[] = "/tmp/toy-XXXXXX";
+    char directory[] = "/tmp/fake-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(directory));
     free(save->path);
-    ck_assert_int_gt(asprintf(&save->path, "%s/toy.save", directory), 0);
-    toy_disk.fail = -ENOSPC;
+    ck_assert_int_gt(asprintf(&save->path, "%s/fake.save", directory), 0);
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "kept"), -ENOSPC);
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "b a d"), -EBADMSG);
     ck_assert_int_eq(tfs_session_finish(session), 3);
     snprintf(command, sizeof(command),
-             "cd %s/toy.save.unsaved-* && test \"$(cat chunks/0_0_0/raw.bin)\" = kept && "
+             "cd %s/fake.save.unsaved-* && test \"$(cat chunks/0_0_0/raw.bin)\" = kept && "
              "test \"$(cat rejected/chunks/1_0_0/text.txt)\" = 'b a d' && rm -r %s",
              directory, directory);
     ck_assert_int_eq(system(command), 0);
@@ -64,22 +64,22 @@ END_TEST
 START_TEST(session_keeps_edits_elsewhere_when_they_do_not_fit_beside_the_save)
 {
     char command[512];
-    char directory[] = "/tmp/toy-XXXXXX";
+    char directory[] = "/tmp/fake-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(directory));
     free(save->path);
-    ck_assert_int_gt(asprintf(&save->path, "%s/save/toy.save", directory), 0);
+    ck_assert_int_gt(asprintf(&save->path, "%s/save/fake.save", directory), 0);
     snprintf(command, sizeof(command),
              "mkdir %s/save && mount -t tmpfs -o nr_inodes=5 tmpfs %s/save 2>/dev/null", directory,
              directory);
     ck_assert_int_eq(system(command), 0);
     setenv("XDG_STATE_HOME", directory, 1);
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "kept"), -ENOSPC);
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "too"), -ENOSPC);
     ck_assert_int_eq(tfs_session_finish(session), 3);
     snprintf(command, sizeof(command),
              "cd %s && test -z \"$(ls save)\"; bad=$?; umount save; "
-             "test $bad = 0 && test \"$(cat terrainfs/toy.*/chunks/0_0_0/raw.bin)\" = kept && "
+             "test $bad = 0 && test \"$(cat terrainfs/fake.*/chunks/0_0_0/raw.bin)\" = kept && "
              "rm -r %s",
              directory, directory);
     ck_assert_int_eq(system(command), 0);
@@ -92,15 +92,15 @@ START_TEST(session_staged_edits_are_forced_by_fsync)
     open_with((struct tfs_session_options){.commit_seconds = 3600});
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "staged"), 0);
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "too"), 0);
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
     ck_assert_str_eq(cat("chunks/0_0_0/raw.bin"), "staged");
     struct tfs_handle *reader = open_path("all.txt", O_RDONLY);
     ck_assert_int_eq(sync_file(reader), 0);
     tfs_session_release(session, reader);
-    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_int_eq(fake_disk.commits, 1);
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "last"), 0);
     ck_assert_int_eq(tfs_session_finish(session), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "last");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "last");
 }
 END_TEST
 
@@ -120,10 +120,10 @@ START_TEST(session_asks_when_the_save_changed_under_an_edit)
     ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
     outside_change(1, "theirs");
     ck_assert_int_eq(close_file(handle), -ESTALE);
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "ours");
     ck_assert_ptr_nonnull(strstr(messages, "conflict=mine"));
-    tfs_doc_unref(toy_disk.theirs);
+    tfs_doc_unref(fake_disk.theirs);
 }
 END_TEST
 
@@ -163,8 +163,8 @@ START_TEST(session_mine_puts_our_chunks_onto_the_new_save)
     ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
     outside_change(1, "theirs");
     ck_assert_int_eq(close_file(handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "ours");
-    ck_assert_str_eq(toy_blob(save->doc, 1), "theirs");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "ours");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "theirs");
 }
 END_TEST
 
@@ -174,18 +174,18 @@ START_TEST(session_mine_sets_edits_aside_that_do_not_fit)
     tfs_session_close(session);
     open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_MINE, .commit_seconds = 60});
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "ours"), 0);
-    toy_disk.misfit = true; /* before: the worker looks on its own, too */
+    fake_disk.misfit = true; /* before: the worker looks on its own, too */
     outside_change(1, "theirs");
     ck_assert_int_eq(sync_directory("chunks"), -ESTALE);
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
     ck_assert_str_eq(cat("chunks/1_0_0/text.txt"), "theirs");
     ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "ours");
     ck_assert_ptr_nonnull(strstr(messages, "do not fit"));
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "again"), 0);
     ck_assert_int_eq(sync_directory("chunks"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "again");
-    ck_assert_str_eq(toy_blob(save->doc, 1), "theirs");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "again");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "theirs");
 }
 END_TEST
 
@@ -194,13 +194,13 @@ START_TEST(session_mine_waits_for_a_broken_save_to_be_good_again)
     tfs_session_close(session);
     open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_MINE, .commit_seconds = 60});
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "ours"), 0);
-    toy_disk.changed = 1; /* and cannot be read */
+    fake_disk.changed = 1; /* and cannot be read */
     ck_assert_int_eq(sync_directory("chunks"), -EIO);
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
     outside_change(1, "theirs");
     ck_assert_int_eq(sync_directory("chunks"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "ours");
-    ck_assert_str_eq(toy_blob(save->doc, 1), "theirs");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "ours");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "theirs");
 }
 END_TEST
 
@@ -243,7 +243,7 @@ START_TEST(session_refuses_a_handle_whose_accepted_text_another_program_replaced
     ck_assert_int_eq(cut_to(handle, TEXT, 2), -ESTALE);
     ck_assert_int_eq(sync_file(handle), -ESTALE);
     ck_assert_int_eq(close_file(handle), -ESTALE);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "theirs");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "theirs");
     ck_assert_str_eq(cat(TEXT), "theirs");
 }
 END_TEST
@@ -258,7 +258,7 @@ START_TEST(session_takes_others_while_an_outdated_handle_is_open)
     struct tfs_handle *other = open_path(TEXT, O_WRONLY | O_APPEND);
     ck_assert_int_eq(write_text(other, 6, "too"), 0);
     ck_assert_int_eq(close_file(other), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "theirstoo");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "theirstoo");
     ck_assert_int_eq(write_text(handle, 4, "more"), -ESTALE);
     ck_assert_str_eq(cat(TEXT), "theirstoo");
     ck_assert_int_eq(put(TEXT, "new"), 0);
@@ -266,7 +266,7 @@ START_TEST(session_takes_others_while_an_outdated_handle_is_open)
     ck_assert_int_eq(cut_to(handle, TEXT, 0), 0); /* all of it is written again */
     ck_assert_int_eq(write_text(handle, 0, "anew"), 0);
     ck_assert_int_eq(close_file(handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "anew");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "anew");
 }
 END_TEST
 
@@ -284,9 +284,9 @@ START_TEST(session_leaves_writers_of_other_chunks_alone_when_the_save_changes)
     ck_assert_int_eq(write_text(log, 4, "b"), 0);
     ck_assert_int_eq(close_file(handle), 0);
     ck_assert_int_eq(close_file(log), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "theirs");
-    ck_assert_str_eq(toy_blob(save->doc, 1), "oursmore|note");
-    ck_assert_str_eq(toy_blob(save->doc, -2), "twoab");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "theirs");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "oursmore|note");
+    ck_assert_str_eq(fake_blob(save->doc, -2), "twoab");
 }
 END_TEST
 
@@ -299,7 +299,7 @@ START_TEST(session_appends_to_what_another_program_wrote)
     ck_assert(comes(zero_is_theirs, TEXT));
     ck_assert_int_eq(write_text(handle, 8, "more"), 0);
     ck_assert_int_eq(close_file(handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "theirsmore");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "theirsmore");
 }
 END_TEST
 
@@ -336,10 +336,10 @@ START_TEST(session_cut_to_nothing_takes_the_next_text_after_an_outdated_one)
     struct tfs_handle *handle = open_outdated();
     ck_assert_str_eq(cat(REJECTED), "ours");
     ck_assert_int_eq(put(TEXT, "next"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "next");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "next");
     ck_assert_int_eq(write_text(handle, 4, "more"), -ESTALE);
     ck_assert_int_eq(close_file(handle), -ESTALE);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "next");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "next");
 }
 END_TEST
 
@@ -364,7 +364,7 @@ START_TEST(session_keeps_also_what_is_written_behind_the_change)
     ck_assert_int_eq(write_text(handle, 8, "last"), 0);
     ck_assert_int_eq(close_file(handle), -ESTALE);
     ck_assert_str_eq(cat(REJECTED), "oursmorelast");
-    ck_assert_str_eq(toy_blob(save->doc, 0), "theirs");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "theirs");
 }
 END_TEST
 
@@ -373,8 +373,8 @@ START_TEST(session_truncate_by_name_takes_no_outdated_text)
     struct tfs_handle *handle = open_outdated();
     ck_assert_int_eq(cut_to(NULL, TEXT, 2), -ESTALE);
     ck_assert_int_eq(rename_path(TEXT, "chunks/1_0_0/text.txt"), -ESTALE);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "theirs");
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|note");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "theirs");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|note");
     ck_assert_int_eq(close_file(handle), -ESTALE);
 }
 END_TEST
@@ -383,8 +383,8 @@ END_TEST
 START_TEST(session_follows_the_save_while_an_outdated_text_is_open)
 {
     struct tfs_handle *handle = open_outdated();
-    toy_disk.theirs = toy_doc_with(save->doc, 1, "theirs");
-    toy_disk.changed = 1;
+    fake_disk.theirs = fake_doc_with(save->doc, 1, "theirs");
+    fake_disk.changed = 1;
     ck_assert(comes(zero_is_theirs, "chunks/1_0_0/text.txt"));
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "next"), 0);
     ck_assert_int_eq(close_file(handle), -ESTALE);
@@ -398,10 +398,10 @@ static bool gives_eio(const char *path)
 
 START_TEST(session_broken_save_gives_eio_until_it_is_good_again)
 {
-    toy_disk.changed = 1;
+    fake_disk.changed = 1;
     ck_assert(comes(gives_eio, "chunks/0_0_0/text.txt"));
-    struct tfs_doc *theirs = toy_doc_with(save->doc, 0, "theirs");
-    toy_disk.theirs = theirs;
+    struct tfs_doc *theirs = fake_doc_with(save->doc, 0, "theirs");
+    fake_disk.theirs = theirs;
     ck_assert(comes(zero_is_theirs, "chunks/0_0_0/text.txt"));
 }
 END_TEST

@@ -1,5 +1,5 @@
 /*
- * Drafts on the toy format: what is refused when it is written or closed, what is kept of it, and
+ * Drafts on the fake format: what is refused when it is written or closed, what is kept of it, and
  * where appended bytes go.
  */
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define TEXT "chunks/0_0_0/text.txt"
 #define NOTE "chunks/1_0_0/part/note.txt"
 
-/* A text of the toy format has letters only. What echo writes is refused before its line end. */
+/* A text of the fake format has letters only. What echo writes is refused before its line end. */
 START_TEST(session_refuses_a_line_that_cannot_be_right_when_it_is_written)
 {
     struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_APPEND);
@@ -25,7 +25,7 @@ START_TEST(session_refuses_a_line_that_cannot_be_right_when_it_is_written)
     ck_assert_str_eq(cat(".terrainfs/rejected/" TEXT), "zerob4d\n");
     tfs_session_release(session, handle);
     ck_assert_str_eq(cat(TEXT), "zero");
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
 }
 END_TEST
 
@@ -39,7 +39,7 @@ START_TEST(session_takes_nothing_more_of_a_draft_with_a_refused_write)
     tfs_session_release(session, handle);
     ck_assert_str_eq(cat(TEXT), "zero");
     ck_assert_str_eq(cat(".terrainfs/rejected/" TEXT), "4\n");
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
 }
 END_TEST
 
@@ -59,7 +59,7 @@ START_TEST(session_takes_a_draft_again_that_was_cut_to_nothing)
     ck_assert_int_eq(answer_wait(&a), 0);
     ck_assert_int_eq(write_text(handle, 0, "good"), 0);
     ck_assert_int_eq(close_file(handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "good");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "good");
     ck_assert_int_eq(tfs_session_finish(session), 0);
 }
 END_TEST
@@ -74,7 +74,7 @@ START_TEST(session_refuses_no_write_that_can_still_become_right)
     ck_assert_int_eq(write_text(handle, 1, "\n"), 0);
     ck_assert_int_eq(write_text(handle, 1, "o"), 0);
     ck_assert_int_eq(close_file(handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "go");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "go");
 }
 END_TEST
 
@@ -84,12 +84,12 @@ START_TEST(session_puts_a_text_of_whole_lines_once)
     struct tfs_handle *handle = open_path(NOTE, O_WRONLY | O_APPEND);
     ck_assert_int_eq(write_text(handle, 0, "x\n"), 0);
     ck_assert_int_eq(flush(handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|notex\n");
-    ck_assert_int_eq(toy_disk.puts, 1);
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|notex\n");
+    ck_assert_int_eq(fake_disk.puts, 1);
     ck_assert_int_eq(write_text(handle, 0, "y\n"), 0);
     ck_assert_int_eq(close_file(handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|notex\ny\n");
-    ck_assert_int_eq(toy_disk.puts, 2);
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|notex\ny\n");
+    ck_assert_int_eq(fake_disk.puts, 2);
 }
 END_TEST
 
@@ -99,8 +99,8 @@ START_TEST(session_puts_a_text_again_on_what_was_accepted_since_it_was_written)
     ck_assert_int_eq(write_text(handle, 0, "x\n"), 0);
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "uno"), 0);
     ck_assert_int_eq(close_file(handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "uno|notex\n");
-    ck_assert_int_eq(toy_disk.puts, 2);
+    ck_assert_str_eq(fake_blob(save->doc, 1), "uno|notex\n");
+    ck_assert_int_eq(fake_disk.puts, 2);
 }
 END_TEST
 
@@ -110,7 +110,7 @@ START_TEST(session_puts_a_text_again_that_was_changed_since_it_was_put)
     ck_assert_int_eq(write_text(handle, 0, "abc\n"), 0);
     ck_assert_int_eq(write_text(handle, 1, "X"), 0);
     ck_assert_int_eq(close_file(handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|aXc\n");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|aXc\n");
 }
 END_TEST
 
@@ -365,7 +365,7 @@ START_TEST(session_truncate_by_name_is_validated_at_once)
     tfs_session_setattr(session, attr.id, NULL, &values, TFS_SET_SIZE, REPLY(&a));
     ck_assert_int_eq(answer_wait(&a), 0);
     ck_assert_int_eq(a.attr.st.st_size, 2);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "ze");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "ze");
 }
 END_TEST
 
@@ -382,7 +382,7 @@ START_TEST(session_append_goes_to_the_end_whatever_the_caller_believes)
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_APPEND);
     ck_assert_int_eq(write_text(handle, 40, "more"), 0);
     ck_assert_int_eq(close_file(handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "zeromore");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "zeromore");
 }
 END_TEST
 
@@ -472,7 +472,7 @@ static void map_text_of(struct tfs_save *opened)
 
 static void map_text(void)
 {
-    map_text_of(toy_save_create());
+    map_text_of(fake_save_create());
 }
 
 START_TEST(session_takes_no_mapped_page_that_another_view_overtook)
@@ -485,7 +485,7 @@ START_TEST(session_takes_no_mapped_page_that_another_view_overtook)
     ck_assert_ptr_nonnull(strstr(messages, TEXT ": another file or program changed"));
     ck_assert_int_eq(close_file(page.handle), -ESTALE);
     ck_assert_str_eq(cat(TEXT), "muchlonger");
-    ck_assert_str_eq(toy_blob(save->doc, 0), "muchlonger");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "muchlonger");
 }
 END_TEST
 
@@ -499,7 +499,7 @@ START_TEST(session_keeps_what_was_overtaken_when_the_file_is_cut)
     ck_assert_str_eq(cat(".terrainfs/rejected/" TEXT), "qqqqlonger");
     ck_assert_ptr_nonnull(strstr(messages, TEXT ": another file or program changed"));
     ck_assert_int_eq(close_file(page.handle), -ESTALE);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "anew");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "anew");
     ck_assert_str_eq(cat(".terrainfs/rejected/" TEXT), "qqqqlonger");
 }
 END_TEST
@@ -525,10 +525,10 @@ START_TEST(session_refuses_a_line_and_not_what_took_its_place)
     page.id = attr.id;
     struct tfs_handle *first = open_path(TEXT, O_WRONLY | O_TRUNC);
     second = open_path(TEXT, O_WRONLY);
-    toy_disk.during[TOY_PUT] = begin_anew;
+    fake_disk.during[FAKE_PUT] = begin_anew;
     ck_assert_int_eq(write_text(first, 0, "4\n5\n"), -EBADMSG);
     ck_assert_int_eq(close_file(second), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "good");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "good");
     tfs_session_release(session, first);
 }
 END_TEST
@@ -541,7 +541,7 @@ START_TEST(session_takes_a_mapped_page_that_was_read_since)
     ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "longer"), 0);
     ck_assert_int_eq(tfs_session_write(session, page.handle, 0, 0, tfs_span_of("qqqqer"), true), 0);
     ck_assert_int_eq(close_file(page.handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "qqqqer");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "qqqqer");
 }
 END_TEST
 
@@ -549,7 +549,7 @@ END_TEST
 START_TEST(session_takes_a_mapped_page_of_a_text_that_says_the_same)
 {
     static struct tfs_tree tree;
-    struct tfs_save *opened = toy_save_create();
+    struct tfs_save *opened = fake_save_create();
     tree = *opened->tree;
     tree.chunk_changes = NULL;
     opened->tree = &tree;
@@ -558,7 +558,7 @@ START_TEST(session_takes_a_mapped_page_of_a_text_that_says_the_same)
     ck_assert_int_eq(put("chunks/0_0_0/part/note.txt", "another"), 0);
     ck_assert_int_eq(page.result, 0);
     ck_assert_int_eq(close_file(page.handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "qqqq|another");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "qqqq|another");
 }
 END_TEST
 
@@ -585,7 +585,7 @@ START_TEST(session_takes_a_mapped_page_that_came_before_the_other_view)
     ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "muchlonger"), 0);
     ck_assert_int_eq(page.result, 0);
     ck_assert_int_eq(close_file(page.handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "qqqq");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "qqqq");
 }
 END_TEST
 
@@ -601,7 +601,7 @@ START_TEST(session_takes_a_mapped_page_of_who_opened_the_file_since)
     struct tfs_handle *next = open_path(TEXT, O_RDWR);
     ck_assert_int_eq(tfs_session_write(session, next, 0, 0, tfs_span_of("qq"), true), 0);
     ck_assert_int_eq(close_file(next), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "qqce");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "qqce");
     tfs_session_release(session, reader);
 }
 END_TEST
@@ -613,7 +613,7 @@ START_TEST(session_takes_what_is_written_while_pages_are_dropped)
     ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "longer"), 0);
     ck_assert_int_eq(page.result, 0);
     ck_assert_int_eq(close_file(page.handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "qonger");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "qonger");
 }
 END_TEST
 

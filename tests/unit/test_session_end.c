@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "../lib/session_driver.h"
-#include "../lib/toy_format.h"
+#include "../lib/session_format.h"
 #include "fs/reserve.h"
 #include "scratch.h"
 
@@ -59,12 +59,12 @@ static void setup(void)
     ck_assert_int_eq(setenv("XDG_STATE_HOME", scratch_dir, 1), 0);
     open_with((struct tfs_session_options){0});
     free(save->path);
-    ck_assert_int_gt(asprintf(&save->path, "%s/toy.save", scratch_dir), 0);
+    ck_assert_int_gt(asprintf(&save->path, "%s/fake.save", scratch_dir), 0);
 }
 
 static void teardown(void)
 {
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     tfs_session_close(session);
     scratch_teardown();
 }
@@ -79,7 +79,7 @@ static int shell(const char *script)
 
 START_TEST(session_end_keeps_unsaved_edits_though_no_descriptor_is_left)
 {
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "kept"), -ENOSPC);
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "b a d"), -EBADMSG);
     int next = next_descriptor();
@@ -87,7 +87,7 @@ START_TEST(session_end_keeps_unsaved_edits_though_no_descriptor_is_left)
     ck_assert_int_eq(dup(STDIN_FILENO), -1);
     ck_assert_int_eq(tfs_session_finish(session), 3);
     limit_descriptors(next + 64);
-    ck_assert_int_eq(shell("cd toy.save.unsaved-* && grep -qx kept chunks/0_0_0/raw.bin && "
+    ck_assert_int_eq(shell("cd fake.save.unsaved-* && grep -qx kept chunks/0_0_0/raw.bin && "
                            "grep -qx 'b a d' rejected/chunks/1_0_0/text.txt"),
                      0);
 }
@@ -119,7 +119,7 @@ static bool is_nothing_beside_the_save(void)
 /* A directory of unsaved texts can be made, but nothing can be put into it. */
 START_TEST(session_end_leaves_no_empty_directory)
 {
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "lost"), -ENOSPC);
     int next = next_descriptor();
     limit_descriptors(next - TFS_RESERVE_FILES + 1);
@@ -143,7 +143,7 @@ START_TEST(session_end_keeps_scratch_copies_of_files_of_the_save)
     ck_assert_ptr_nonnull(
         strstr(tfs_session_left(session), "1 scratch copy of a file of the save"));
     ck_assert_ptr_nonnull(strstr(messages, "old (1 file) is not kept"));
-    ck_assert_int_eq(shell("cd toy.save.unsaved-*/scratch && grep -qx zero old/text.txt && "
+    ck_assert_int_eq(shell("cd fake.save.unsaved-*/scratch && grep -qx zero old/text.txt && "
                            "test $(find . -type f | wc -l) = 1"),
                      0);
 }
@@ -154,8 +154,8 @@ START_TEST(session_end_keeps_a_file_that_was_renamed_away_when_the_save_lacks_it
     ck_assert_int_eq(rename_path("chunks/1_0_0/part/note.txt", "kept"), 0);
     ck_assert_int_eq(rename_path("chunks/1_0_0/text.txt", "backup"), 0);
     ck_assert_int_eq(tfs_session_finish(session), 3);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one");
-    ck_assert_int_eq(shell("cd toy.save.unsaved-*/scratch && grep -qx note kept && "
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one");
+    ck_assert_int_eq(shell("cd fake.save.unsaved-*/scratch && grep -qx note kept && "
                            "test ! -e backup"),
                      0);
 }
@@ -180,7 +180,7 @@ START_TEST(session_is_refused_where_it_could_not_end)
 {
     const struct tfs_session_options options = {0};
     struct tfs_session *refused = NULL;
-    struct tfs_save *other = toy_save_create();
+    struct tfs_save *other = fake_save_create();
     struct tfs_error err = {0};
     int next = next_descriptor();
 

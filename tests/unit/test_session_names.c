@@ -1,5 +1,5 @@
 /*
- * Names on the toy format: removing, renaming, backups of editors, and which id means which file.
+ * Names on the fake format: removing, renaming, backups of editors, and which id means which file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ START_TEST(session_unlinked_file_shows_again_after_two_seconds)
     ck_assert(!exists("chunks/0_0_0/text.txt"));
     ck_assert_str_eq(list("chunks/0_0_0"), ". .. raw.bin part ");
     ck_assert(comes(exists, "chunks/0_0_0/text.txt"));
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
 }
 END_TEST
 
@@ -25,7 +25,7 @@ START_TEST(session_unlinked_file_can_be_created_again)
 {
     ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "again"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "again");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "again");
 }
 END_TEST
 
@@ -46,11 +46,11 @@ END_TEST
 START_TEST(session_removed_optional_file_is_stored_as_absent)
 {
     ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|note");
     ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one");
     ck_assert_int_eq(put("chunks/1_0_0/part/note.txt", "back"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|back");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|back");
 }
 END_TEST
 
@@ -63,7 +63,7 @@ START_TEST(session_lists_an_optional_file_from_its_creation_on)
     ck_assert_int_eq(write_text(handle, 0, "new"), 0);
     ck_assert_int_eq(close_file(handle), 0);
     ck_assert_str_eq(list("chunks/0_0_0/part"), ". .. note.txt ");
-    ck_assert_str_eq(toy_blob(save->doc, 0), "zero|new");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "zero|new");
 }
 END_TEST
 
@@ -164,7 +164,7 @@ START_TEST(session_read_only_mount_says_erofs_to_whoever_writes)
     ck_assert_int_eq(remove_directory("chunks/0_0_0"), -EROFS);
     ck_assert_int_eq(rename_path("chunks/0_0_0", "chunks/5_0_0"), -EROFS);
     ck_assert_int_eq(open_status(".terrainfs/status", O_WRONLY), -EACCES);
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
 }
 END_TEST
 
@@ -172,9 +172,9 @@ START_TEST(session_rename_of_a_scratch_file_is_an_edit)
 {
     struct tfs_attr attr;
     ck_assert_int_eq(put("chunks/0_0_0/.tmp", "FRESH"), 0);
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
     ck_assert_int_eq(rename_path("chunks/0_0_0/.tmp", "chunks/0_0_0/text.txt"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "fresh");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "fresh");
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "fresh");
     ck_assert(!exists("chunks/0_0_0/.tmp"));
     ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
@@ -231,7 +231,7 @@ END_TEST
 START_TEST(session_schema_file_moved_onto_another_is_validated)
 {
     ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "chunks/1_0_0/text.txt"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "zero|note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "zero|note");
     ck_assert(!exists("chunks/0_0_0/text.txt"));
     ck_assert(comes(exists, "chunks/0_0_0/text.txt"));
 }
@@ -269,7 +269,7 @@ START_TEST(session_removal_of_an_optional_file_moves_with_its_chunk)
     ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
     ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/9_0_0"), 0);
     ck_assert_int_eq(sync_directory("chunks/9_0_0/part"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 9), "one");
+    ck_assert_str_eq(fake_blob(save->doc, 9), "one");
 }
 END_TEST
 
@@ -304,7 +304,7 @@ END_TEST
 START_TEST(session_undone_operation_leaves_nothing_unsaved)
 {
     struct tfs_attr attr;
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), -ENOSPC);
     ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/6_0_0"), -ENOSPC);
     ck_assert_int_eq(tfs_session_finish(session), 0);
@@ -331,30 +331,30 @@ static void make_two_directories(void)
 static void make_two_directories_on_a_full_disk(void)
 {
     make_two_directories();
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
 }
 
 START_TEST(session_operations_that_fail_together_leave_nothing_unsaved)
 {
-    toy_disk.during[TOY_PUT] = make_two_directories_on_a_full_disk;
+    fake_disk.during[FAKE_PUT] = make_two_directories_on_a_full_disk;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "zero"), 0); /* what it says already */
     ck_assert_int_eq(answer_wait(&first_made), -ENOSPC);
     ck_assert_int_eq(answer_wait(&second_made), -ENOSPC);
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     ck_assert_str_eq(list("chunks"), ". .. 0_0_0 1_0_0 -2_3_4 ");
     ck_assert_int_eq(sync_directory("chunks"), 0);
     ck_assert_int_eq(tfs_session_finish(session), 0);
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
 }
 END_TEST
 
 START_TEST(session_operations_that_come_together_share_a_commit)
 {
-    toy_disk.during[TOY_COMMIT] = make_two_directories;
+    fake_disk.during[FAKE_COMMIT] = make_two_directories;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "before"), 0);
     ck_assert_int_eq(answer_wait(&first_made), 0);
     ck_assert_int_eq(answer_wait(&second_made), 0);
-    ck_assert_int_eq(toy_disk.commits, 2);
+    ck_assert_int_eq(fake_disk.commits, 2);
 }
 END_TEST
 
@@ -390,9 +390,9 @@ START_TEST(session_worker_rests_when_staged_edits_were_set_aside)
     outside_change(0, "theirs");
     ck_assert(comes(zero_is_theirs, "chunks/0_0_0/text.txt"));
     usleep(1200000); /* past the deadline of the edit that is no more */
-    int before = toy_disk.looks;
+    int before = fake_disk.looks;
     usleep(300000);
-    ck_assert_int_lt(toy_disk.looks - before, 50);
+    ck_assert_int_lt(fake_disk.looks - before, 50);
 }
 END_TEST
 

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "fs/ops.h"
 #include "../lib/session_driver.h"
-#include "../lib/toy_format.h"
+#include "../lib/session_format.h"
 
 #define NOTE "chunks/1_0_0/part/note.txt"
 #define TEXT "chunks/1_0_0/text.txt"
@@ -27,14 +27,14 @@ static void setup(void)
 
 static void teardown(void)
 {
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     tfs_session_close(session);
 }
 
 static void remove_note(void)
 {
     ck_assert_int_eq(unlink_path(NOTE), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|note");
 }
 
 static const char *status_line(const char *name)
@@ -77,8 +77,8 @@ START_TEST(removal_goes_with_the_next_edit_of_its_chunk)
 {
     remove_note();
     ck_assert_int_eq(put(TEXT, "new"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new");
-    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new");
+    ck_assert_int_eq(fake_disk.commits, 1);
     ck_assert_str_eq(status_line("hidden: "), "hidden: 0");
     ck_assert(!exists(NOTE));
     ck_assert_str_eq(list("chunks/1_0_0/part"), ". .. ");
@@ -90,7 +90,7 @@ START_TEST(removal_goes_with_a_rename_onto_another_file_of_its_chunk)
     ck_assert_int_eq(put("t", "new"), 0);
     remove_note();
     ck_assert_int_eq(rename_path("t", TEXT), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new");
 }
 END_TEST
 
@@ -104,7 +104,7 @@ START_TEST(removal_goes_with_a_truncate_of_another_file_of_its_chunk)
     answer_init(&a);
     tfs_session_setattr(session, attr.id, NULL, &values, TFS_SET_SIZE, REPLY(&a));
     ck_assert_int_eq(answer_wait(&a), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "on");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "on");
 }
 END_TEST
 
@@ -112,7 +112,7 @@ START_TEST(removal_goes_with_its_chunk_when_that_is_moved)
 {
     remove_note();
     ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/9_0_0"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 9), "one");
+    ck_assert_str_eq(fake_blob(save->doc, 9), "one");
     ck_assert(!exists("chunks/9_0_0/part/note.txt"));
 }
 END_TEST
@@ -123,12 +123,12 @@ START_TEST(removal_is_staged_with_the_edit_that_carries_it)
     open_with((struct tfs_session_options){.linger_ms = LINGER_MS, .commit_seconds = 3600});
     remove_note();
     ck_assert_int_eq(put(TEXT, "new"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|note");
     ck_assert_str_eq(cat("chunks/1_0_0/raw.bin"), "new");
     struct tfs_handle *reader = open_path("chunks/0_0_0/text.txt", O_RDONLY);
     ck_assert_int_eq(sync_file(reader), 0);
     tfs_session_release(session, reader);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new");
 }
 END_TEST
 
@@ -137,10 +137,10 @@ START_TEST(removal_waits_while_other_chunks_are_edited)
 {
     remove_note();
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "new"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|note");
     ck_assert(!exists(NOTE));
     ck_assert_int_eq(put(NOTE, "back"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|back");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|back");
 }
 END_TEST
 
@@ -149,10 +149,10 @@ START_TEST(file_renamed_away_stays_in_the_save_while_its_chunk_is_edited)
 {
     ck_assert_int_eq(rename_path(NOTE, NOTE "~"), 0);
     ck_assert_int_eq(put(TEXT, "new"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new|note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new|note");
     ck_assert(!exists(NOTE));
     ck_assert_int_eq(rename_path(NOTE "~", NOTE), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new|note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new|note");
 }
 END_TEST
 
@@ -160,9 +160,9 @@ END_TEST
 START_TEST(file_renamed_onto_another_of_the_save_goes_with_the_next_edit_of_its_chunk)
 {
     ck_assert_int_eq(rename_path(NOTE, "chunks/0_0_0/part/note.txt"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "zero|note");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "zero|note");
     ck_assert_int_eq(put(TEXT, "new"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new");
 }
 END_TEST
 
@@ -171,10 +171,10 @@ START_TEST(file_created_again_is_not_removed_by_an_edit_of_its_chunk)
     remove_note();
     struct tfs_handle *handle = open_path(NOTE, O_WRONLY | O_TRUNC);
     ck_assert_int_eq(put(TEXT, "new"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new|note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new|note");
     ck_assert_int_eq(write_text(handle, 0, "again"), 0);
     ck_assert_int_eq(close_file(handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new|again");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new|again");
 }
 END_TEST
 
@@ -183,7 +183,7 @@ START_TEST(temporary_file_renamed_onto_a_removed_one_takes_its_place)
     ck_assert_int_eq(put("t", "again"), 0);
     remove_note();
     ck_assert_int_eq(rename_path("t", NOTE), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|again");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|again");
     ck_assert_str_eq(cat(NOTE), "again");
 }
 END_TEST
@@ -192,7 +192,7 @@ START_TEST(stored_bytes_written_after_a_removal_say_what_is_there)
 {
     remove_note();
     ck_assert_int_eq(put("chunks/1_0_0/raw.bin", "raw|its note"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "raw|its note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "raw|its note");
     ck_assert_str_eq(cat(NOTE), "its note");
     ck_assert_str_eq(list("chunks/1_0_0/part"), ". .. note.txt ");
 }
@@ -205,11 +205,11 @@ START_TEST(reader_of_a_removed_file_keeps_its_bytes_when_the_removal_is_stored)
     struct tfs_handle *reader = open_path(NOTE, O_RDONLY);
     remove_note();
     ck_assert_int_eq(put(TEXT, "new"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new");
     ck_assert_str_eq(text_of_handle(reader, attr.id), "note");
     ck_assert_int_eq(put(NOTE, "back"), 0);
     tfs_session_release(session, reader);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new|back");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new|back");
     ck_assert_str_eq(cat(NOTE), "back");
 }
 END_TEST
@@ -219,10 +219,10 @@ START_TEST(refused_edit_leaves_the_removal_waiting)
     remove_note();
     ck_assert_int_eq(put(TEXT, "b4d"), -EBADMSG);
     ck_assert_int_eq(sync_directory("chunks"), 0); /* the last close is through */
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|note");
     ck_assert(!exists(NOTE));
     ck_assert_int_eq(put(TEXT, "good"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "good");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "good");
 }
 END_TEST
 
@@ -231,7 +231,7 @@ START_TEST(refused_removal_does_not_hold_up_the_edit)
     ck_assert_int_eq(put(NOTE, "?"), 0);
     ck_assert_int_eq(unlink_path(NOTE), 0);
     ck_assert_int_eq(put(TEXT, "new"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new|?");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new|?");
     ck_assert_str_eq(messages, "");
     ck_assert(!exists(NOTE));
     ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), -EBADMSG);
@@ -243,14 +243,14 @@ END_TEST
 START_TEST(removal_and_edit_wait_together_for_a_full_disk)
 {
     remove_note();
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put(TEXT, "new"), -ENOSPC);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|note");
     ck_assert_str_eq(cat("chunks/1_0_0/raw.bin"), "new");
     ck_assert(!exists(NOTE));
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "any"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new");
 }
 END_TEST
 
@@ -258,15 +258,15 @@ START_TEST(removal_waits_on_when_the_operation_that_carried_it_is_undone)
 {
     ck_assert_int_eq(put("t", "new"), 0);
     remove_note();
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(rename_path("t", TEXT), -ENOSPC);
     ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/9_0_0"), -ENOSPC);
     ck_assert_str_eq(cat("chunks/1_0_0/raw.bin"), "one|note");
     ck_assert_str_eq(status_line("unsaved: "), "unsaved: no");
     ck_assert(!exists(NOTE));
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     ck_assert_int_eq(put(TEXT, "later"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "later");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "later");
 }
 END_TEST
 
@@ -275,12 +275,12 @@ START_TEST(removal_is_stored_when_its_directory_is_synced_after_a_failed_commit)
 {
     ck_assert_int_eq(put("t", "new"), 0);
     remove_note();
-    toy_disk.fail = -EIO;
+    fake_disk.fail = -EIO;
     ck_assert_int_eq(rename_path("t", TEXT), -EIO);
     ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), -EIO);
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one");
 }
 END_TEST
 
@@ -295,9 +295,9 @@ START_TEST(barrier_on_a_file_stores_the_removals_of_its_chunk)
 {
     remove_note();
     sync_path("chunks/0_0_0/text.txt");
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|note");
     sync_path(TEXT);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one");
 }
 END_TEST
 
@@ -307,8 +307,8 @@ START_TEST(barrier_on_a_root_file_stores_all_removals)
     ck_assert_int_eq(unlink_path("chunks/0_0_0/part/note.txt"), 0);
     remove_note();
     sync_path("all.txt");
-    ck_assert_str_eq(toy_blob(save->doc, 0), "zero");
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "zero");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one");
 }
 END_TEST
 
@@ -321,7 +321,7 @@ START_TEST(barrier_on_a_file_brings_no_name_back)
     sync_path("chunks/1_0_0/raw.bin");
     ck_assert(!exists(TEXT));
     ck_assert(!exists(NOTE));
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|note");
 }
 END_TEST
 
@@ -335,12 +335,12 @@ static void create_note_anew(void)
 START_TEST(file_created_while_its_removal_is_committed_is_there)
 {
     remove_note();
-    toy_disk.during[TOY_COMMIT] = create_note_anew;
+    fake_disk.during[FAKE_COMMIT] = create_note_anew;
     ck_assert_int_eq(put(TEXT, "new"), 0);
-    ck_assert(toy_disk.during[TOY_COMMIT] == NULL);
+    ck_assert(fake_disk.during[FAKE_COMMIT] == NULL);
     ck_assert_int_eq(sync_directory("chunks"), 0); /* the last close is through */
     ck_assert_str_eq(cat(NOTE), "anew");
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new|anew");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new|anew");
 }
 END_TEST
 
@@ -352,12 +352,12 @@ static void remove_note_meanwhile(void)
 /* It came after the edit: nothing says that it is to be stored with it. */
 START_TEST(removal_during_a_commit_waits)
 {
-    toy_disk.during[TOY_COMMIT] = remove_note_meanwhile;
+    fake_disk.during[FAKE_COMMIT] = remove_note_meanwhile;
     ck_assert_int_eq(put(TEXT, "new"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "new|note");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new|note");
     ck_assert(!exists(NOTE));
     ck_assert_int_eq(put(TEXT, "newer"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "newer");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "newer");
 }
 END_TEST
 

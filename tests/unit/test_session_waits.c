@@ -1,5 +1,5 @@
 /*
- * Calls on the toy format that come while another one is under way: which of them waits, and what
+ * Calls on the fake format that come while another one is under way: which of them waits, and what
  * it hears.
  */
 #include <errno.h>
@@ -34,8 +34,8 @@ START_TEST(session_flush_waits_for_a_validation_under_way)
     ck_assert_int_eq(write_text(handle, 0, "abc"), 0);
     ck_assert_int_eq(write_text(other_handle, 3, "def"), 0);
     answer_init(&other_answer);
-    toy_disk.during[TOY_PUT] = flush_other;
-    toy_disk.fail = -ENOSPC;
+    fake_disk.during[FAKE_PUT] = flush_other;
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(flush(handle), -ENOSPC);
     ck_assert_int_eq(answer_wait(&other_answer), -ENOSPC);
     tfs_session_release(session, handle);
@@ -66,7 +66,7 @@ static void open_journaling(char *path, int (*hash)(struct tfs_save *of, struct 
                                                     struct tfs_error *err))
 {
     static struct tfs_container journaling;
-    struct tfs_save *opened = toy_save_create();
+    struct tfs_save *opened = fake_save_create();
 
     tfs_session_close(session);
     free(opened->path);
@@ -81,9 +81,9 @@ static void open_journaling(char *path, int (*hash)(struct tfs_save *of, struct 
 /* Its bytes were accepted with those of the first close, and no journal holds them yet. */
 START_TEST(session_close_waits_for_the_journal_that_another_close_writes)
 {
-    char directory[] = "/tmp/toy-XXXXXX", *path;
+    char directory[] = "/tmp/fake-XXXXXX", *path;
     ck_assert_ptr_nonnull(mkdtemp(directory));
-    ck_assert_int_gt(asprintf(&path, "%s/toy.save", directory), 0);
+    ck_assert_int_gt(asprintf(&path, "%s/fake.save", directory), 0);
     open_journaling(path, hash_while_another_closes);
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
@@ -94,7 +94,7 @@ START_TEST(session_close_waits_for_the_journal_that_another_close_writes)
     ck_assert_int_eq(flush(handle), 0);
     ck_assert_int_eq(answer_wait(&other_answer), 0);
     ck_assert(!answered_early);
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
     tfs_session_release(session, handle);
     tfs_session_release(session, other_handle);
     ck_assert_int_eq(tfs_session_finish(session), 0);
@@ -113,14 +113,14 @@ static int hash_of_nothing(struct tfs_save *of, struct tfs_hash *hash, struct tf
 /* Where there cannot be a journal, the save takes the edit at once, and a full disk is told. */
 START_TEST(session_close_hears_that_neither_journal_nor_save_can_be_written)
 {
-    open_journaling(strdup("/dev/null/toy.save"), hash_of_nothing);
-    toy_disk.fail = -ENOSPC;
+    open_journaling(strdup("/dev/null/fake.save"), hash_of_nothing);
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "later"), -ENOSPC);
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "now"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "later");
-    ck_assert_str_eq(toy_blob(save->doc, 1), "now|note");
-    ck_assert_int_ge(toy_disk.commits, 1);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "later");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "now|note");
+    ck_assert_int_ge(fake_disk.commits, 1);
     ck_assert_int_eq(tfs_session_finish(session), 0);
 }
 END_TEST
@@ -154,8 +154,8 @@ START_TEST(session_close_of_one_waits_for_the_rest_of_a_write_of_another)
     ck_assert_int_eq(tfs_session_write(session, split_handle, 2, 4096, tfs_span_of("ef"), false),
                      0);
     ck_assert_int_eq(answer_wait(&other_answer), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "abcdef");
-    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abcdef");
+    ck_assert_int_eq(fake_disk.commits, 1);
     release_both();
 }
 END_TEST
@@ -168,7 +168,7 @@ static void begin_split_write(void)
 /* While the first of two closes is validated that were asked for together. */
 static void close_both_soon(void)
 {
-    toy_disk.during[TOY_PUT] = begin_split_write;
+    fake_disk.during[FAKE_PUT] = begin_split_write;
     flush_other();
     answer_init(&next_answer);
     tfs_session_flush(session, third_handle, 1, REPLY(&next_answer));
@@ -184,15 +184,15 @@ START_TEST(session_close_waits_for_a_write_that_begins_while_others_are_validate
     ck_assert_int_eq(write_text(other_handle, 0, "abc"), 0);
     ck_assert_int_eq(write_text(third_handle, 0, "abc"), 0);
     answer_init(&other_answer);
-    toy_disk.during[TOY_PUT] = close_both_soon;
+    fake_disk.during[FAKE_PUT] = close_both_soon;
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "busy"), 0);
     ck_assert_int_eq(answer_wait(&other_answer), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "abc");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abc");
     usleep(20000); /* so that the worker would have validated half of it */
     ck_assert_int_eq(tfs_session_write(session, split_handle, 2, 4096, tfs_span_of("ef"), false),
                      0);
     ck_assert_int_eq(answer_wait(&next_answer), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "abcdef");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abcdef");
     tfs_session_release(session, third_handle);
     release_both();
 }
@@ -223,7 +223,7 @@ START_TEST(session_close_of_one_goes_on_when_the_other_closes)
     tfs_session_flush(session, split_handle, 2, REPLY(&next_answer));
     ck_assert_int_eq(answer_wait(&other_answer), 0);
     ck_assert_int_eq(answer_wait(&next_answer), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "abcd");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abcd");
     release_both();
 }
 END_TEST
@@ -232,7 +232,7 @@ START_TEST(session_close_of_one_does_not_wait_long)
 {
     close_other_in_a_split_write(1);
     ck_assert_int_eq(answer_wait(&other_answer), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "abcd");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abcd");
     release_both();
 }
 END_TEST
@@ -242,7 +242,7 @@ START_TEST(session_end_does_not_wait_for_the_rest_of_a_write)
     close_other_in_a_split_write(3600000);
     ck_assert_int_eq(tfs_session_finish(session), 0);
     ck_assert_int_eq(answer_wait(&other_answer), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "abcd");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abcd");
     release_both();
 }
 END_TEST
@@ -253,7 +253,7 @@ START_TEST(session_close_during_a_validation_keeps_refused_bytes)
     answer_init(&a);
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     ck_assert_int_eq(write_text(other_handle, 0, "b4d"), 0);
-    toy_disk.during[TOY_PUT] = release_other;
+    fake_disk.during[FAKE_PUT] = release_other;
     tfs_session_flush(session, other_handle, 1, REPLY(&a));
     ck_assert_int_eq(answer_wait(&a), -EBADMSG);
     ck_assert_int_eq(sync_directory("chunks"), 0);
@@ -276,13 +276,13 @@ START_TEST(session_late_release_does_not_validate_what_the_next_writer_has_begun
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     ck_assert_int_eq(write_text(other_handle, 0, "first"), 0);
     ck_assert_int_eq(flush(other_handle), 0);
-    toy_disk.during[TOY_PUT] = next_writer_begins;
+    fake_disk.during[FAKE_PUT] = next_writer_begins;
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "busy"), 0);
     ck_assert_int_eq(sync_directory("chunks"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "first");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "first");
     ck_assert_int_eq(write_text(other_handle, 3, "f"), 0);
     ck_assert_int_eq(flush(other_handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "half");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "half");
     release_other();
 }
 END_TEST
@@ -300,14 +300,14 @@ START_TEST(session_bytes_that_no_flush_saw_are_validated_when_the_last_writer_is
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     ck_assert_int_eq(write_text(other_handle, 0, "first"), 0);
     ck_assert_int_eq(flush(other_handle), 0);
-    toy_disk.during[TOY_PUT] = next_writer_only_opens;
+    fake_disk.during[FAKE_PUT] = next_writer_only_opens;
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "busy"), 0);
     ck_assert_int_eq(sync_directory("chunks"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "first");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "first");
     ck_assert_int_eq(flush(other_handle), 0);
     release_other();
     ck_assert_int_eq(sync_directory("chunks"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "later");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "later");
 }
 END_TEST
 
@@ -315,9 +315,9 @@ START_TEST(session_reader_may_close_while_its_file_is_unlinked)
 {
     other_handle = open_path("chunks/0_0_0/text.txt", O_RDONLY);
     ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "other"), 0);
-    toy_disk.during[TOY_GET] = release_other;
+    fake_disk.during[FAKE_GET] = release_other;
     ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
-    ck_assert(toy_disk.during[TOY_GET] == NULL);
+    ck_assert(fake_disk.during[FAKE_GET] == NULL);
     ck_assert(comes(exists, "chunks/0_0_0/text.txt"));
 }
 END_TEST
@@ -330,7 +330,7 @@ static void open_other(void)
 START_TEST(session_reader_that_comes_during_a_rename_sees_a_whole_file)
 {
     ck_assert_int_eq(put("t", "fresh"), 0);
-    toy_disk.during[TOY_COMMIT] = open_other;
+    fake_disk.during[FAKE_COMMIT] = open_other;
     ck_assert_int_eq(rename_path("t", "chunks/0_0_0/text.txt"), 0);
     ck_assert_str_eq(text_of_handle(other_handle, 0), "zero");
     tfs_session_release(session, other_handle);
@@ -346,11 +346,11 @@ START_TEST(session_bytes_written_during_a_rename_are_validated_at_close)
 {
     other_handle = open_path("t", O_WRONLY);
     ck_assert_int_eq(write_text(other_handle, 0, "abc"), 0);
-    toy_disk.during[TOY_COMMIT] = write_other;
+    fake_disk.during[FAKE_COMMIT] = write_other;
     ck_assert_int_eq(rename_path("t", "chunks/0_0_0/text.txt"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "abc");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abc");
     ck_assert_int_eq(flush(other_handle), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "abcmore");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abcmore");
     tfs_session_release(session, other_handle);
 }
 END_TEST
@@ -371,14 +371,14 @@ START_TEST(session_undo_spares_later_edits_of_the_same_chunk)
     ck_assert_int_eq(write_text(other_handle, 0, "note"), 0);
     answer_init(&other_answer);
     answer_init(&next_answer);
-    toy_disk.during[TOY_PUT] = rename_and_flush_other;
-    toy_disk.fail = -ENOSPC;
+    fake_disk.during[FAKE_PUT] = rename_and_flush_other;
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "uno"), -ENOSPC);
     ck_assert_int_eq(answer_wait(&next_answer), -ENOSPC);
     ck_assert_int_eq(answer_wait(&other_answer), -ENOSPC);
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     ck_assert_int_eq(flush(other_handle), 0);
-    ck_assert_ptr_nonnull(strstr(toy_blob(save->doc, 0), "|note"));
+    ck_assert_ptr_nonnull(strstr(fake_blob(save->doc, 0), "|note"));
     tfs_session_release(session, other_handle);
 }
 END_TEST
@@ -389,7 +389,7 @@ START_TEST(session_renames_onto_an_absent_file_that_is_still_open)
     ck_assert_int_eq(put("chunks/1_0_0/raw.bin", "one"), 0);
     ck_assert_int_eq(put("t", "new"), 0);
     ck_assert_int_eq(rename_path("t", "chunks/1_0_0/part/note.txt"), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "one|new");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|new");
     tfs_session_release(session, reader);
 }
 END_TEST

@@ -1,5 +1,5 @@
 /*
- * The store on the toy format, without names, inodes or FUSE: jobs, commits, taking edits back,
+ * The store on the fake format, without names, inodes or FUSE: jobs, commits, taking edits back,
  * slots, and saves that other programs change.
  */
 #include "scratch.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/toy_format.h"
+#include "../lib/session_format.h"
 #include "fs/store_state.h"
 
 static struct tfs_save *save;
@@ -27,7 +27,7 @@ static struct {
     bool editing;
 } told;
 
-/* A job that sets a chunk of the toy save. */
+/* A job that sets a chunk of the fake save. */
 struct set_job {
     struct tfs_job job;
     int x;
@@ -55,7 +55,7 @@ static int apply_set(struct tfs_job *job, bool last)
     int result = tfs_store_edit(store, &edit, &err);
     if (result < 0)
         return result;
-    result = toy_edit_set(&edit, set->x, set->blob, &err);
+    result = fake_edit_set(&edit, set->x, set->blob, &err);
     if (result == 0)
         result = tfs_store_accept(store, &edit, 0, job, &err);
     tfs_edit_release(&edit);
@@ -85,7 +85,7 @@ static int on_set_aside(void *arg, struct tfs_store *of, const struct tfs_doc *t
     (void)arg;
     (void)of;
     (void)theirs;
-    strcpy(told.aside, toy_blob(ours, 0));
+    strcpy(told.aside, fake_blob(ours, 0));
     return told.aside_result;
 }
 
@@ -140,7 +140,7 @@ static int logged_count(void)
 static bool with_journal; /* the save is in the scratch directory, where a journal can be */
 static struct tfs_container journaling;
 
-static int toy_hash(struct tfs_save *of, struct tfs_hash *hash, struct tfs_error *err)
+static int fake_hash(struct tfs_save *of, struct tfs_hash *hash, struct tfs_error *err)
 {
     (void)of;
     (void)err;
@@ -151,11 +151,11 @@ static int toy_hash(struct tfs_save *of, struct tfs_hash *hash, struct tfs_error
 static void give_journal(void)
 {
     journaling = *save->container;
-    journaling.hash = toy_hash;
+    journaling.hash = fake_hash;
     journaling.journal = NULL;
     save->container = &journaling;
     free(save->path);
-    save->path = strdup(scratch_path("toy.save"));
+    save->path = strdup(scratch_path("fake.save"));
 }
 
 static void start(struct tfs_store_options options)
@@ -173,7 +173,7 @@ static void start(struct tfs_store_options options)
     memset(&told, 0, sizeof(told));
     pthread_mutex_init(&told.lock, NULL);
     pthread_cond_init(&told.come, NULL);
-    save = toy_save_create();
+    save = fake_save_create();
     if (with_journal)
         give_journal();
     ck_assert_int_eq(tfs_store_open(save, &options, &client, &store, &err), 0);
@@ -193,7 +193,7 @@ static void restart(struct tfs_store_options options)
 
 static void teardown(void)
 {
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     tfs_store_close(store);
 }
 
@@ -228,8 +228,8 @@ static int barrier(void)
 
 static void outside_change(int x, const char *blob)
 {
-    toy_disk.theirs = toy_doc_with(save->doc, x, blob);
-    toy_disk.changed = 1;
+    fake_disk.theirs = fake_doc_with(save->doc, x, blob);
+    fake_disk.changed = 1;
 }
 
 /* The shown document, a reference. */
@@ -244,7 +244,7 @@ static struct tfs_doc *snapshot(void)
 static const char *shown(int x)
 {
     struct tfs_doc *doc = snapshot();
-    const char *blob = toy_blob(doc, x);
+    const char *blob = fake_blob(doc, x);
     tfs_doc_unref(doc);
     return blob;
 }
@@ -254,8 +254,8 @@ static const char *shown(int x)
 START_TEST(store_commits_an_edit_before_it_answers)
 {
     ck_assert_int_eq(set_chunk(0, "new"), 0);
-    ck_assert_int_eq(toy_disk.commits, 1);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "new");
+    ck_assert_int_eq(fake_disk.commits, 1);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "new");
     ck_assert_str_eq(shown(0), "new");
     ck_assert(!tfs_store_unsaved(store));
     ck_assert_uint_eq(tfs_store_commits(store), 1);
@@ -266,7 +266,7 @@ END_TEST
 START_TEST(store_publishes_nothing_for_an_edit_that_changes_nothing)
 {
     ck_assert_int_eq(set_chunk(0, "zero"), 0);
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
     ck_assert_int_eq(told.published, 0);
 }
 END_TEST
@@ -283,13 +283,13 @@ START_TEST(store_writes_the_save_once_for_jobs_that_come_together)
 {
     held[0] = (struct set_job){.x = 0, .blob = "a"};
     held[1] = (struct set_job){.x = 1, .blob = "b"};
-    toy_disk.during[TOY_COMMIT] = submit_held;
+    fake_disk.during[FAKE_COMMIT] = submit_held;
     ck_assert_int_eq(set_chunk(-2, "c"), 0);
     ck_assert_int_eq(answer_of(&held[0]), 0);
     ck_assert_int_eq(answer_of(&held[1]), 0);
-    ck_assert_int_eq(toy_disk.commits, 2);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "a");
-    ck_assert_str_eq(toy_blob(save->doc, 1), "b");
+    ck_assert_int_eq(fake_disk.commits, 2);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "a");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "b");
 }
 END_TEST
 
@@ -302,8 +302,8 @@ START_TEST(store_snapshot_never_changes)
     ck_assert_int_eq(set_chunk(9, "nine"), 0);
     outside_change(1, "theirs");
     ck_assert_int_eq(barrier(), 0);
-    ck_assert_str_eq(toy_blob(before, 0), "zero");
-    ck_assert_str_eq(toy_blob(before, 9), "");
+    ck_assert_str_eq(fake_blob(before, 0), "zero");
+    ck_assert_str_eq(fake_blob(before, 9), "");
     ck_assert_uint_eq(before->version, version);
     ck_assert_uint_eq(before->next_slot, next_slot);
     tfs_doc_unref(before);
@@ -314,33 +314,33 @@ START_TEST(store_stages_edits_until_a_barrier)
 {
     restart((struct tfs_store_options){.commit_seconds = 3600});
     ck_assert_int_eq(set_chunk(0, "staged"), 0);
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
     ck_assert(tfs_store_unsaved(store));
     ck_assert_str_eq(shown(0), "staged");
     ck_assert_int_eq(barrier(), 0);
-    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_int_eq(fake_disk.commits, 1);
     ck_assert_int_eq(set_chunk(0, "last"), 0);
     tfs_store_stop(store);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "last");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "last");
 }
 END_TEST
 
 START_TEST(store_keeps_an_edit_that_could_not_be_written_and_writes_it_later)
 {
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(set_chunk(0, "later"), -ENOSPC);
     ck_assert_str_eq(shown(0), "later");
-    ck_assert_str_eq(toy_blob(save->doc, 0), "zero");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "zero");
     ck_assert_int_eq(told.logged, 1);
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     ck_assert_int_eq(barrier(), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "later");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "later");
 }
 END_TEST
 
 START_TEST(store_tells_a_close_that_the_edit_of_another_could_not_be_written)
 {
-    toy_disk.fail = -EIO;
+    fake_disk.fail = -EIO;
     ck_assert_int_eq(set_chunk(0, "later"), -EIO);
     struct set_job close = {.job.saves = true};
     submit(&close);
@@ -356,7 +356,7 @@ END_TEST
 START_TEST(store_takes_an_operation_back_that_could_not_be_written)
 {
     struct set_job make = {.job.undo = true, .x = 5, .blob = "five"};
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     submit(&make);
     ck_assert_int_eq(answer_of(&make), -ENOSPC);
     ck_assert_str_eq(shown(5), "");
@@ -368,13 +368,13 @@ START_TEST(store_takes_an_operation_back_from_under_a_later_edit)
 {
     held[0] = (struct set_job){.job.undo = true, .x = 5, .blob = "five"};
     held[1] = (struct set_job){.x = 0, .blob = "kept"};
-    toy_disk.during[TOY_COMMIT] = submit_held;
+    fake_disk.during[FAKE_COMMIT] = submit_held;
     ck_assert_int_eq(set_chunk(1, "first"), 0);
     ck_assert_int_eq(answer_of(&held[0]), 0);
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     held[0] = (struct set_job){.job.undo = true, .x = 6, .blob = "six"};
     held[1] = (struct set_job){.x = 0, .blob = "later"};
-    toy_disk.during[TOY_COMMIT] = submit_held;
+    fake_disk.during[FAKE_COMMIT] = submit_held;
     ck_assert_int_eq(set_chunk(1, "second"), -ENOSPC);
     ck_assert_int_eq(answer_of(&held[0]), -ENOSPC);
     ck_assert_int_eq(answer_of(&held[1]), -ENOSPC);
@@ -399,10 +399,10 @@ START_TEST(store_gives_the_slot_of_an_undone_chunk_to_no_other)
     struct set_job make = {.job.undo = true, .x = 5, .blob = "five"};
     struct tfs_key key;
     uint32_t slots = tfs_store_slots(store);
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     submit(&make);
     ck_assert_int_eq(answer_of(&make), -ENOSPC);
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     ck_assert(!tfs_store_key(store, slots, &key));
     ck_assert_int_eq(set_chunk(6, "six"), 0);
     ck_assert_uint_eq(slot_of(6), slots + 1);
@@ -416,10 +416,10 @@ START_TEST(store_gives_the_slot_of_an_undone_chunk_to_none_that_comes_from_outsi
 {
     struct set_job make = {.job.undo = true, .x = 5, .blob = "five"};
     uint32_t slots = tfs_store_slots(store);
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     submit(&make);
     ck_assert_int_eq(answer_of(&make), -ENOSPC);
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     outside_change(7, "theirs");
     ck_assert_int_eq(barrier(), 0);
     ck_assert_str_eq(shown(7), "theirs");
@@ -449,7 +449,7 @@ START_TEST(store_lets_nothing_wait_at_the_end)
     ck_assert_int_eq(barrier(), 0);
     tfs_store_stop(store);
     ck_assert(waiting.done);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "last");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "last");
 }
 END_TEST
 
@@ -470,11 +470,11 @@ START_TEST(store_asks_when_something_is_being_written)
     told.editing = true;
     outside_change(1, "theirs");
     ck_assert_int_eq(set_chunk(0, "ours"), -ESTALE);
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
     ck_assert_str_eq(shown(0), "ours");
     ck_assert_str_eq(shown(1), "one|note");
     ck_assert_ptr_nonnull(strstr(told.message, "conflict=mine"));
-    tfs_doc_unref(toy_disk.theirs);
+    tfs_doc_unref(fake_disk.theirs);
 }
 END_TEST
 
@@ -500,7 +500,7 @@ START_TEST(store_edits_nothing_while_our_edits_could_not_be_set_aside)
     outside_change(0, "theirs");
     ck_assert_int_eq(barrier(), -ENOMEM);
     ck_assert_str_eq(shown(0), "ours");
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
     outside_change(0, "theirs"); /* is there to be read again */
     ck_assert_int_eq(set_chunk(1, "more"), -ENOMEM);
     ck_assert_str_eq(shown(1), "one|note");
@@ -517,19 +517,19 @@ START_TEST(store_puts_our_edits_onto_theirs)
     ck_assert_int_eq(set_chunk(0, "ours"), 0);
     outside_change(1, "theirs");
     ck_assert_int_eq(barrier(), 0);
-    ck_assert_str_eq(toy_blob(save->doc, 0), "ours");
-    ck_assert_str_eq(toy_blob(save->doc, 1), "theirs");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "ours");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "theirs");
 }
 END_TEST
 
 START_TEST(store_says_that_a_save_cannot_be_read_and_that_it_can_again)
 {
-    toy_disk.changed = 1;
+    fake_disk.changed = 1;
     ck_assert_int_eq(barrier(), -EIO);
     ck_assert_int_lt(tfs_store_broken(store), 0);
     ck_assert_int_eq(told.turned, 1);
-    struct tfs_doc *theirs = toy_doc_with(save->doc, 0, "theirs");
-    toy_disk.theirs = theirs;
+    struct tfs_doc *theirs = fake_doc_with(save->doc, 0, "theirs");
+    fake_disk.theirs = theirs;
     ck_assert_int_eq(barrier(), 0);
     ck_assert_int_eq(tfs_store_broken(store), 0);
     ck_assert_int_eq(told.turned, 2);
@@ -573,18 +573,18 @@ START_TEST(store_with_a_full_journal_writes_a_save_on_a_full_disk_no_oftener_tha
     scratch_setup();
     with_journal = true;
     restart((struct tfs_store_options){.commit_seconds = 3600});
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(set_chunk(0, text), 0);
-    ck_assert_int_eq(access(scratch_path(".toy.save.terrainfs-journal"), F_OK), 0);
+    ck_assert_int_eq(access(scratch_path(".fake.save.terrainfs-journal"), F_OK), 0);
     for (int i = 0; i < 3000 && logged_count() == 0; i++)
         usleep(10000);
     for (int i = 0; i < 20; i++)
         ck_assert_int_eq(set_chunk(0, NULL), 0);
     ck_assert_int_eq(logged_count(), 1);
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     tfs_store_stop(store);
-    ck_assert_int_eq(access(scratch_path(".toy.save.terrainfs-journal"), F_OK), -1);
-    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_int_eq(access(scratch_path(".fake.save.terrainfs-journal"), F_OK), -1);
+    ck_assert_int_eq(fake_disk.commits, 1);
     scratch_teardown();
     free(text);
 }
@@ -602,7 +602,7 @@ START_TEST(store_serves_many_threads)
         ck_assert_ptr_null(failure);
     }
     tfs_store_stop(store);
-    ck_assert_str_eq(toy_blob(save->doc, 7), "b");
+    ck_assert_str_eq(fake_blob(save->doc, 7), "b");
 }
 END_TEST
 

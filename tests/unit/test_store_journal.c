@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
-#include "../lib/toy_format.h"
+#include "../lib/session_format.h"
 #include "formats/journal.h"
 #include "fs/store_state.h"
 
 static struct tfs_save *save;
 static struct tfs_store *store;
 static struct tfs_container journaling;
-static int (*toy_commit)(struct tfs_save *of, struct tfs_doc *doc, struct tfs_error *why);
+static int (*fake_commit)(struct tfs_save *of, struct tfs_doc *doc, struct tfs_error *why);
 static struct tfs_error err;
 static int logged;
 
@@ -59,7 +59,7 @@ struct set_job {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t come = PTHREAD_COND_INITIALIZER;
 
-static int toy_hash(struct tfs_save *of, struct tfs_hash *hash, struct tfs_error *ignored)
+static int fake_hash(struct tfs_save *of, struct tfs_hash *hash, struct tfs_error *ignored)
 {
     (void)of;
     (void)ignored;
@@ -80,7 +80,7 @@ static int apply_set(struct tfs_job *job, bool last)
     if (result == 0 && set->remove)
         result = tfs_edit_remove(&edit, (struct tfs_key){.x = set->x}, &why);
     else if (result == 0)
-        result = toy_edit_set(&edit, set->x, set->blob, &why);
+        result = fake_edit_set(&edit, set->x, set->blob, &why);
     if (result == 0)
         result = tfs_store_accept(store, &edit, 0, job, &why);
     tfs_edit_release(&edit);
@@ -91,7 +91,7 @@ static const struct tfs_job_kind set_kind = {.apply = apply_set};
 
 static const char *journal_path(void)
 {
-    return scratch_path(".toy.save.terrainfs-journal");
+    return scratch_path(".fake.save.terrainfs-journal");
 }
 
 /* The save with all that its journal says: the chunks that a test sets, "X=blob" each; "none":
@@ -108,7 +108,7 @@ static void print_journal(char *out, size_t size)
     if (found == 0)
         return;
     ck_assert_msg(found == 1, "%s", why.text);
-    struct tfs_doc *saved = toy_saved(save);
+    struct tfs_doc *saved = fake_saved(save);
     ck_assert_int_eq(tfs_edit_open(saved, &edit, &why), 0);
     for (size_t i = 0; i < text.count; i++)
         if (text.records[i].kind == TFS_JOURNAL_EDIT)
@@ -118,8 +118,8 @@ static void print_journal(char *out, size_t size)
     out[0] = '\0';
     for (int x = 0; x < 10; x++) {
         size_t used = strlen(out);
-        if (toy_blob(doc, x)[0] != '\0')
-            snprintf(out + used, size - used, "%s%d=%s", used > 0 ? " " : "", x, toy_blob(doc, x));
+        if (fake_blob(doc, x)[0] != '\0')
+            snprintf(out + used, size - used, "%s%d=%s", used > 0 ? " " : "", x, fake_blob(doc, x));
     }
     tfs_doc_unref(doc);
     tfs_edit_release(&edit);
@@ -156,14 +156,14 @@ static void start(struct tfs_store_options options)
 {
     const struct tfs_store_client client = {.answer = on_answer, .log = on_log};
 
-    save = toy_save_create();
+    save = fake_save_create();
     journaling = *save->container;
-    journaling.hash = toy_hash;
+    journaling.hash = fake_hash;
     journaling.journal = NULL;
-    toy_commit = journaling.commit;
+    fake_commit = journaling.commit;
     save->container = &journaling;
     free(save->path);
-    save->path = strdup(scratch_path("toy.save"));
+    save->path = strdup(scratch_path("fake.save"));
     save->st.st_uid = geteuid();
     save->st.st_size = 1000;
     ck_assert_int_eq(tfs_store_open(save, &options, &client, &store, &err), 0);
@@ -180,7 +180,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     data_syncs_fail = directory_syncs_fail = 0;
     tfs_store_close(store);
     scratch_teardown();
@@ -228,7 +228,7 @@ START_TEST(journal_whose_sync_failed_is_replaced_before_the_answer)
     struct set_job second = set_chunk(1, "b");
     ck_assert_int_eq(second.result, 0);
     ck_assert_str_eq(second.journal, "0=a 1=b");
-    ck_assert_int_eq(toy_disk.commits, 0);
+    ck_assert_int_eq(fake_disk.commits, 0);
     ck_assert_int_eq(logged, 0);
 }
 END_TEST
@@ -237,7 +237,7 @@ END_TEST
 START_TEST(operation_that_was_taken_back_is_not_in_the_journal_when_the_answer_comes)
 {
     ck_assert_int_eq(set_chunk(0, "a").result, 0);
-    toy_disk.fail = -EIO;
+    fake_disk.fail = -EIO;
     data_syncs_fail = 3; /* the journal, the one in its place, and again behind the save */
     struct set_job made = make_chunk(5, "five");
     ck_assert_int_eq(made.result, -EIO);
@@ -248,7 +248,7 @@ END_TEST
 /* The new journal has its name, but the directory could not be made durable. */
 START_TEST(operation_that_was_taken_back_is_not_in_a_journal_that_was_just_made)
 {
-    toy_disk.fail = -EIO;
+    fake_disk.fail = -EIO;
     directory_syncs_fail = 2;
     struct set_job made = make_chunk(5, "five");
     ck_assert_int_eq(made.result, -EIO);
@@ -260,7 +260,7 @@ END_TEST
 START_TEST(operation_that_was_taken_back_is_not_in_a_journal_that_replaced_another)
 {
     ck_assert_int_eq(set_chunk(0, "a").result, 0);
-    toy_disk.fail = -EIO;
+    fake_disk.fail = -EIO;
     data_syncs_fail = 1;
     directory_syncs_fail = 2;
     struct set_job made = make_chunk(5, "five");
@@ -287,15 +287,15 @@ static void start_auto(void)
 
 static void await_commits(int commits)
 {
-    for (int i = 0; i < 3000 && toy_disk.commits < commits; i++)
+    for (int i = 0; i < 3000 && fake_disk.commits < commits; i++)
         usleep(10000);
-    ck_assert_int_eq(toy_disk.commits, commits);
+    ck_assert_int_eq(fake_disk.commits, commits);
 }
 
 /* Until the save followed by itself. */
 static void let_time_pass(int64_t ms)
 {
-    int commits = toy_disk.commits;
+    int commits = fake_disk.commits;
 
     time_is += ms;
     tfs_store_wake(store);
@@ -308,11 +308,11 @@ START_TEST(auto_writes_an_edit_that_comes_alone_into_the_save)
 {
     start_auto();
     struct set_job first = set_chunk(0, "a");
-    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_int_eq(fake_disk.commits, 1);
     ck_assert_str_eq(first.journal, "none");
     time_is += 250;
     ck_assert_int_eq(set_chunk(0, "b").result, 0);
-    ck_assert_int_eq(toy_disk.commits, 2);
+    ck_assert_int_eq(fake_disk.commits, 2);
     ck_assert_uint_eq(tfs_store_journal_edits(store), 0);
 }
 END_TEST
@@ -326,11 +326,11 @@ START_TEST(auto_puts_a_burst_into_the_journal_and_writes_the_save_when_it_pauses
         struct set_job next = set_chunk(1, i % 2 ? "b" : "c");
         ck_assert_int_eq(next.result, 0);
         ck_assert_str_eq(next.journal, i % 2 ? "0=a 1=b" : "0=a 1=c");
-        ck_assert_int_eq(toy_disk.commits, 1);
+        ck_assert_int_eq(fake_disk.commits, 1);
         ck_assert_uint_eq(tfs_store_journal_edits(store), (size_t)i + 1);
     }
     let_time_pass(250);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "b");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "b");
     ck_assert_uint_eq(tfs_store_journal_edits(store), 0);
     ck_assert_int_eq(access(journal_path(), F_OK), -1);
 }
@@ -341,7 +341,7 @@ START_TEST(auto_writes_the_save_under_a_burst_that_does_not_end)
     start_auto();
     set_chunk(0, "a");
     for (int i = 0; i <= 50; i++) {
-        ck_assert_int_eq(toy_disk.commits, 1);
+        ck_assert_int_eq(fake_disk.commits, 1);
         ck_assert_int_eq(set_chunk(1, i % 2 ? "b" : "c").result, 0);
         time_is += 100;
     }
@@ -360,9 +360,9 @@ START_TEST(auto_writes_a_large_edit_into_the_save_at_once)
     start_auto();
     set_chunk(0, "a");
     ck_assert_int_eq(set_chunk(1, large).result, 0);
-    ck_assert_int_eq(toy_disk.commits, 2);
+    ck_assert_int_eq(fake_disk.commits, 2);
     ck_assert_int_eq(set_chunk(1, "small").result, 0);
-    ck_assert_int_eq(toy_disk.commits, 2);
+    ck_assert_int_eq(fake_disk.commits, 2);
 }
 END_TEST
 
@@ -373,10 +373,10 @@ START_TEST(auto_barrier_brings_the_save_up_to_date)
     start_auto();
     set_chunk(0, "a");
     set_chunk(1, "b");
-    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_int_eq(fake_disk.commits, 1);
     submit(&barrier);
     ck_assert_int_eq(answer_of(&barrier), 0);
-    ck_assert_int_eq(toy_disk.commits, 2);
+    ck_assert_int_eq(fake_disk.commits, 2);
     ck_assert_str_eq(barrier.journal, "none");
 }
 END_TEST
@@ -385,21 +385,21 @@ END_TEST
 START_TEST(auto_keeps_in_the_journal_what_the_save_cannot_take)
 {
     start_auto();
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     struct set_job made = make_chunk(5, "five");
     ck_assert_int_eq(made.result, 0);
     ck_assert_str_eq(made.journal, "0=zero 1=one|note 5=five");
     ck_assert_int_eq(logged, 1);
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     let_time_pass(5000);
-    ck_assert_str_eq(toy_blob(save->doc, 5), "five");
+    ck_assert_str_eq(fake_blob(save->doc, 5), "five");
 }
 END_TEST
 
 START_TEST(auto_takes_an_operation_back_that_neither_save_nor_journal_takes)
 {
     start_auto();
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     data_syncs_fail = 1;
     struct set_job made = make_chunk(5, "five");
     ck_assert_int_lt(made.result, 0);
@@ -423,17 +423,17 @@ START_TEST(rewrite_does_not_hold_up_an_edit)
 {
     start_auto();
     during[0] = (struct set_job){.x = 1, .blob = "b"};
-    toy_disk.during[TOY_COMMIT] = edit_during_rewrite;
+    fake_disk.during[FAKE_COMMIT] = edit_during_rewrite;
     struct set_job first = set_chunk(0, "a");
     ck_assert_int_eq(first.result, 0);
     ck_assert_int_eq(during[0].result, 0);
     /* A kill at that moment leaves the old save, which lacks both. */
     ck_assert_str_eq(during[0].journal, "0=a 1=b");
-    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_int_eq(fake_disk.commits, 1);
     ck_assert_str_eq(first.journal, "0=a 1=b");
     ck_assert_uint_eq(tfs_store_journal_edits(store), 1);
     let_time_pass(250);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "b");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "b");
     ck_assert_int_eq(access(journal_path(), F_OK), -1);
 }
 END_TEST
@@ -450,11 +450,11 @@ START_TEST(rewrite_is_followed_by_another_for_a_barrier_behind_a_later_edit)
     start_auto();
     during[0] = (struct set_job){.x = 1, .blob = "b"};
     during[1] = (struct set_job){.job.barrier = true};
-    toy_disk.during[TOY_COMMIT] = barrier_during_rewrite;
+    fake_disk.during[FAKE_COMMIT] = barrier_during_rewrite;
     ck_assert_int_eq(set_chunk(0, "a").result, 0);
     ck_assert_int_eq(answer_of(&during[1]), 0);
-    ck_assert_int_eq(toy_disk.commits, 2);
-    ck_assert_str_eq(toy_blob(save->doc, 1), "b");
+    ck_assert_int_eq(fake_disk.commits, 2);
+    ck_assert_str_eq(fake_blob(save->doc, 1), "b");
     ck_assert_str_eq(during[1].journal, "none");
 }
 END_TEST
@@ -462,7 +462,7 @@ END_TEST
 static void fail_during_rewrite(void)
 {
     edit_during_rewrite();
-    toy_disk.fail = -EIO;
+    fake_disk.fail = -EIO;
 }
 
 /* Its edit is in the journal, because that of another is. */
@@ -472,7 +472,7 @@ START_TEST(rewrite_that_fails_takes_nothing_back_that_the_journal_took)
 
     start_auto();
     during[0] = (struct set_job){.x = 1, .blob = "b"};
-    toy_disk.during[TOY_COMMIT] = fail_during_rewrite;
+    fake_disk.during[FAKE_COMMIT] = fail_during_rewrite;
     submit(&made);
     ck_assert_int_eq(answer_of(&made), 0);
     ck_assert_str_eq(during[0].journal, "0=zero 1=b 5=five");
@@ -521,7 +521,7 @@ START_TEST(journal_made_during_a_rewrite_belongs_to_the_old_save_and_to_the_new_
 {
     start_auto();
     during[0] = (struct set_job){.x = 1, .blob = "b"};
-    toy_disk.during[TOY_COMMIT] = finish_edit_and_look;
+    fake_disk.during[FAKE_COMMIT] = finish_edit_and_look;
     ck_assert_int_eq(set_chunk(0, "a").result, 0);
     ck_assert_uint_eq(lacks_old, 1);
     ck_assert_uint_eq(lacks_new, 1);
@@ -536,7 +536,7 @@ START_TEST(journal_knows_what_a_rewrite_holds_and_what_came_behind_its_mark)
     set_chunk(1, "b"); /* these two are in the journal */
     set_chunk(0, "c");
     during[0] = (struct set_job){.x = 1, .blob = "d"};
-    toy_disk.during[TOY_COMMIT] = finish_edit_and_look;
+    fake_disk.during[FAKE_COMMIT] = finish_edit_and_look;
     time_is += 250;
     tfs_store_wake(store);
     for (int i = 0; i < 3000 && tfs_store_commits(store) < 2; i++)
@@ -561,13 +561,13 @@ static void replay(struct tfs_hash hash, const char *blob, char out[16])
     ck_assert_int_eq(tfs_journal_read(save->path, &save->st, TFS_JOURNAL_MAX, &text, &why), 1);
     ck_assert(tfs_journal_first(&text, hash, &first));
     ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &why), 0);
-    ck_assert_int_eq(toy_edit_set(&edit, 0, blob, &why), 0);
+    ck_assert_int_eq(fake_edit_set(&edit, 0, blob, &why), 0);
     for (size_t i = first; i < text.count; i++)
         if (text.records[i].kind == TFS_JOURNAL_EDIT)
             ck_assert_int_eq(
                 tfs_record_apply(&edit, text.bytes, text.records[i].payload, &when, &why), 0);
     struct tfs_doc *doc = tfs_edit_finish(&edit);
-    snprintf(out, 16, "%s", toy_blob(doc, 0));
+    snprintf(out, 16, "%s", fake_blob(doc, 0));
     tfs_doc_unref(doc);
     tfs_edit_release(&edit);
     tfs_journal_text_release(&text);
@@ -591,7 +591,7 @@ START_TEST(edit_that_takes_back_what_is_being_written_is_in_a_new_journal)
     time_is += 250;
     during[0] = (struct set_job){.x = 0, .blob = "a"};
     written = "b";
-    toy_disk.during[TOY_COMMIT] = finish_edit_and_replay;
+    fake_disk.during[FAKE_COMMIT] = finish_edit_and_replay;
     ck_assert_int_eq(set_chunk(0, written).result, 0);
     ck_assert_int_eq(during[0].result, 0);
     ck_assert_str_eq(on_old, "a");
@@ -610,7 +610,7 @@ START_TEST(edit_that_takes_back_what_is_being_written_is_in_a_journal_that_goes_
     set_chunk(1, "b");
     during[0] = (struct set_job){.x = 0, .blob = "a"};
     written = large;
-    toy_disk.during[TOY_COMMIT] = finish_edit_and_replay;
+    fake_disk.during[FAKE_COMMIT] = finish_edit_and_replay;
     ck_assert_int_eq(set_chunk(0, written).result, 0);
     ck_assert_int_eq(during[0].result, 0);
     ck_assert_str_eq(on_old, "a");
@@ -631,7 +631,7 @@ static void finish_with_a_small_and_a_large_edit(void)
 {
     finish_and_edit();
     submit(&during[1]);
-    toy_disk.during[TOY_COMMIT] = finish_second_and_look;
+    fake_disk.during[FAKE_COMMIT] = finish_second_and_look;
 }
 
 /* The small one is in the journal of the rewrite before. Once more on top of the large one it would
@@ -644,10 +644,10 @@ START_TEST(rewrite_right_behind_another_knows_what_it_holds)
     start_auto();
     during[0] = (struct set_job){.x = 1, .blob = "b"};
     during[1] = (struct set_job){.x = 1, .blob = large};
-    toy_disk.during[TOY_COMMIT] = finish_with_a_small_and_a_large_edit;
+    fake_disk.during[FAKE_COMMIT] = finish_with_a_small_and_a_large_edit;
     ck_assert_int_eq(set_chunk(0, "a").result, 0);
     ck_assert_int_eq(answer_of(&during[1]), 0);
-    ck_assert_int_eq(toy_disk.commits, 2);
+    ck_assert_int_eq(fake_disk.commits, 2);
     ck_assert_uint_eq(lacks_new, 0);
     ck_assert_str_eq(during[1].journal, "none");
 }
@@ -659,7 +659,7 @@ static int commit_and_read_back(struct tfs_save *of, struct tfs_doc *doc, struct
     struct tfs_doc *back = NULL;
     struct tfs_edit edit;
 
-    if (toy_commit(of, doc, why) < 0)
+    if (fake_commit(of, doc, why) < 0)
         return why->code;
     ck_assert_int_eq(tfs_doc_create(doc->facts, &back, why), 0);
     ck_assert_int_eq(tfs_edit_open(back, &edit, why), 0);
@@ -704,7 +704,7 @@ START_TEST(rewrite_that_is_read_back_leaves_a_chunk_made_meanwhile_its_slot)
     const uint32_t slot = slot_of(1);
     during[0] = (struct set_job){.x = 1, .remove = true};
     during[1] = (struct set_job){.x = 1, .blob = "one|note"};
-    toy_disk.during[TOY_COMMIT] = remove_and_make_again;
+    fake_disk.during[FAKE_COMMIT] = remove_and_make_again;
     ck_assert_int_eq(set_chunk(0, "a").result, 0);
     ck_assert_uint_ne(slot_made, slot);
     ck_assert_uint_eq(slot_of(1), slot_made);
@@ -728,7 +728,7 @@ START_TEST(journal_that_cannot_be_emptied_grows_no_further_than_what_is_unsaved)
 {
     char *text = malloc(8 * MEGABYTE + 1);
 
-    toy_disk.fail = -ENOSPC;
+    fake_disk.fail = -ENOSPC;
     for (int i = 0; i < 40; i++) {
         memset(text, 'a' + i % 26, 8 * MEGABYTE);
         text[8 * MEGABYTE] = '\0';

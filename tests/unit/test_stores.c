@@ -1,5 +1,5 @@
 /*
- * Several saves in one session: two toy saves in one tree, each with its own document, commits,
+ * Several saves in one session: two fake saves in one tree, each with its own document, commits,
  * conflicts and reasons not to be written.
  */
 #include "unit.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../lib/session_driver.h"
-#include "../lib/toy_format.h"
+#include "../lib/session_format.h"
 
 static struct tfs_save *saves[2];
 
@@ -21,7 +21,7 @@ static void open_two(struct tfs_session_options options, const char *read_only)
     options.scratch_limit = options.cache_limit = 1 << 20;
     options.exit_fd = -1;
     for (int i = 0; i < 2; i++)
-        saves[i] = toy_save_create();
+        saves[i] = fake_save_create();
     saves[1]->st.st_mtim.tv_sec = 1000;
     if (read_only != NULL) {
         tfs_fail(&why, -EROFS, "%s", read_only);
@@ -44,7 +44,7 @@ static void reopen(struct tfs_session_options options, const char *read_only)
 
 static void teardown(void)
 {
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     tfs_session_close(session);
 }
 
@@ -93,11 +93,11 @@ END_TEST
 START_TEST(stores_are_edited_apart)
 {
     ck_assert_int_eq(put("zones/moon/chunks/0_0_0/text.txt", "crater"), 0);
-    ck_assert_str_eq(toy_blob(saves[1]->doc, 0), "crater");
-    ck_assert_str_eq(toy_blob(saves[0]->doc, 0), "zero");
+    ck_assert_str_eq(fake_blob(saves[1]->doc, 0), "crater");
+    ck_assert_str_eq(fake_blob(saves[0]->doc, 0), "zero");
     ck_assert_str_eq(cat("zones/moon/all.txt"), "crater\none\ntwo\n");
     ck_assert_str_eq(cat("zones/earth/all.txt"), "zero\none\ntwo\n");
-    ck_assert_int_eq(toy_disk.commits, 1);
+    ck_assert_int_eq(fake_disk.commits, 1);
 }
 END_TEST
 
@@ -105,8 +105,8 @@ START_TEST(stores_make_and_remove_chunks_of_their_own)
 {
     struct tfs_attr attr;
     ck_assert_int_eq(make_directory("zones/moon/chunks/5_0_0", &attr), 0);
-    ck_assert_str_eq(toy_blob(saves[1]->doc, 5), "empty");
-    ck_assert_str_eq(toy_blob(saves[0]->doc, 5), "");
+    ck_assert_str_eq(fake_blob(saves[1]->doc, 5), "empty");
+    ck_assert_str_eq(fake_blob(saves[0]->doc, 5), "");
     ck_assert_int_eq(rename_path("zones/moon/chunks/5_0_0", "zones/moon/chunks/6_0_0"), 0);
     ck_assert(exists("zones/moon/chunks/6_0_0"));
     ck_assert(!exists("zones/earth/chunks/6_0_0"));
@@ -127,8 +127,8 @@ START_TEST(stores_give_each_other_nothing_by_a_rename)
                      -EXDEV);
     ck_assert_int_eq(rename_path("zones/moon/scratch", "zones/earth/scratch"), -EXDEV);
     ck_assert_int_eq(rename_path("zones/moon/scratch", "zones/moon/chunks/0_0_0/text.txt"), 0);
-    ck_assert_str_eq(toy_blob(saves[1]->doc, 0), "letters");
-    ck_assert_str_eq(toy_blob(saves[0]->doc, 0), "zero");
+    ck_assert_str_eq(fake_blob(saves[1]->doc, 0), "letters");
+    ck_assert_str_eq(fake_blob(saves[0]->doc, 0), "zero");
 }
 END_TEST
 
@@ -163,7 +163,7 @@ START_TEST(store_that_cannot_be_written_leaves_the_other_writable)
     ck_assert_int_eq(unlink_path("zones/moon/chunks/0_0_0/text.txt"), -EROFS);
     ck_assert_int_eq(make_directory("zones/moon/chunks/5_0_0", &attr), -EROFS);
     ck_assert_int_eq(put("zones/earth/chunks/0_0_0/text.txt", "green"), 0);
-    ck_assert_str_eq(toy_blob(saves[0]->doc, 0), "green");
+    ck_assert_str_eq(fake_blob(saves[0]->doc, 0), "green");
 }
 END_TEST
 
@@ -173,16 +173,16 @@ START_TEST(stores_are_all_written_by_a_barrier_above_them)
     ck_assert_int_eq(put("zones/earth/chunks/0_0_0/text.txt", "a"), 0);
     ck_assert_int_eq(put("zones/moon/chunks/0_0_0/text.txt", "b"), 0);
     ck_assert_int_eq(sync_directory("zones/moon/chunks"), 0);
-    ck_assert_str_eq(toy_blob(saves[0]->doc, 0), "zero");
-    ck_assert_str_eq(toy_blob(saves[1]->doc, 0), "b");
+    ck_assert_str_eq(fake_blob(saves[0]->doc, 0), "zero");
+    ck_assert_str_eq(fake_blob(saves[1]->doc, 0), "b");
     ck_assert_int_eq(sync_directory("zones"), 0);
-    ck_assert_str_eq(toy_blob(saves[0]->doc, 0), "a");
-    toy_disk.fail = -ENOSPC;
+    ck_assert_str_eq(fake_blob(saves[0]->doc, 0), "a");
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("zones/moon/chunks/0_0_0/text.txt", "c"), 0);
     ck_assert_int_eq(sync_directory("zones"), -ENOSPC);
-    toy_disk.fail = 0;
+    fake_disk.fail = 0;
     ck_assert_int_eq(tfs_session_finish(session), 0);
-    ck_assert_str_eq(toy_blob(saves[1]->doc, 0), "c");
+    ck_assert_str_eq(fake_blob(saves[1]->doc, 0), "c");
 }
 END_TEST
 
@@ -198,16 +198,16 @@ END_TEST
 START_TEST(stores_that_could_not_be_written_are_unsaved_under_their_whole_path)
 {
     char command[512];
-    char directory[] = "/tmp/toy-XXXXXX";
+    char directory[] = "/tmp/fake-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(directory));
     free(saves[0]->path);
-    ck_assert_int_gt(asprintf(&saves[0]->path, "%s/toy.save", directory), 0);
-    toy_disk.fail = -ENOSPC;
+    ck_assert_int_gt(asprintf(&saves[0]->path, "%s/fake.save", directory), 0);
+    fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("zones/earth/chunks/0_0_0/text.txt", "green"), -ENOSPC);
     ck_assert_int_eq(put("zones/moon/chunks/1_0_0/text.txt", "grey"), -ENOSPC);
     ck_assert_int_eq(tfs_session_finish(session), 3);
     snprintf(command, sizeof(command),
-             "cd %s/toy.save.unsaved-* && test \"$(cat zones/earth/chunks/0_0_0/text.txt)\" = "
+             "cd %s/fake.save.unsaved-* && test \"$(cat zones/earth/chunks/0_0_0/text.txt)\" = "
              "green && test \"$(cat zones/moon/chunks/1_0_0/text.txt)\" = grey && rm -r %s",
              directory, directory);
     ck_assert_int_eq(system(command), 0);
@@ -221,8 +221,8 @@ START_TEST(stores_bring_removed_names_back_each_in_its_tree)
     ck_assert_int_eq(unlink_path("zones/earth/chunks/0_0_0/text.txt"), 0);
     ck_assert(exists("zones/moon/chunks/0_0_0/text.txt"));
     ck_assert_int_eq(sync_directory("zones/moon/chunks/1_0_0/part"), 0);
-    ck_assert_str_eq(toy_blob(saves[1]->doc, 1), "one");
-    ck_assert_str_eq(toy_blob(saves[0]->doc, 1), "one|note");
+    ck_assert_str_eq(fake_blob(saves[1]->doc, 1), "one");
+    ck_assert_str_eq(fake_blob(saves[0]->doc, 1), "one|note");
     ck_assert(comes(exists, "zones/earth/chunks/0_0_0/text.txt"));
 }
 END_TEST

@@ -1,5 +1,5 @@
-/* The toy format: see toy_format.h. */
-#include "toy_format.h"
+/* The fake format: see session_format.h. */
+#include "session_format.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,14 +11,14 @@
 #include "base/journal.h"
 #include "base/print.h"
 
-struct toy_disk toy_disk;
+struct fake_disk fake_disk;
 
-static void happens(enum toy_moment moment)
+static void happens(enum fake_moment moment)
 {
-    void (*call)(void) = toy_disk.during[moment];
+    void (*call)(void) = fake_disk.during[moment];
     if (call == NULL)
         return;
-    toy_disk.during[moment] = NULL;
+    fake_disk.during[moment] = NULL;
     call();
 }
 
@@ -64,7 +64,7 @@ static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at a
     (void)save;
     (void)put;
     if (text.size == 0 || text.data[0] == '!')
-        return tfs_fail(err, -EBADMSG, "not a toy");
+        return tfs_fail(err, -EBADMSG, "not a fake");
     tfs_buf_add_span(&bytes, text);
     return put_blob(edit, at.key, &bytes, err);
 }
@@ -73,7 +73,7 @@ static int text_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
                     struct tfs_buf *out, struct tfs_error *err)
 {
     (void)save;
-    happens(TOY_GET);
+    happens(FAKE_GET);
     tfs_buf_add_span(out, text_of(tfs_doc_find(doc, at.key)));
     return tfs_buf_check(out, err);
 }
@@ -84,7 +84,7 @@ static int text_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
     struct tfs_buf bytes = {0};
     (void)save;
     (void)put;
-    happens(TOY_PUT);
+    happens(FAKE_PUT);
     for (size_t i = 0; i < text.size; i++) {
         if (!isalpha(text.data[i])) {
             tfs_buf_release(&bytes);
@@ -130,7 +130,7 @@ static int note_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at 
 {
     (void)save;
     (void)put;
-    toy_disk.puts++;
+    fake_disk.puts++;
     return note_set(edit, at.key, &text, err);
 }
 
@@ -162,7 +162,7 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     struct tfs_buf bytes = {0};
     (void)save;
     if (key.x > 99)
-        return tfs_fail(err, -EINVAL, "toys end at 99");
+        return tfs_fail(err, -EINVAL, "fakes end at 99");
     tfs_buf_add_text(&bytes, "empty");
     return put_blob(edit, key, &bytes, err);
 }
@@ -195,7 +195,7 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
     (void)ours;
     (void)theirs;
     (void)chunk;
-    return !toy_disk.misfit;
+    return !fake_disk.misfit;
 }
 
 static const struct tfs_lens raw_lens = {.get = raw_get, .put = raw_put};
@@ -213,7 +213,7 @@ static const struct tfs_file root_files[] = {{.path = "all.txt", .lens = &all_le
 static uint32_t groups(const struct tfs_doc *doc)
 {
     (void)doc;
-    return TOY_LAYERS;
+    return FAKE_LAYERS;
 }
 
 static const struct tfs_tree tree = {
@@ -232,13 +232,13 @@ static const struct tfs_tree tree = {
 
 static pthread_mutex_t saved_lock = PTHREAD_MUTEX_INITIALIZER; /* save->doc, while it is written */
 
-static int toy_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
+static int fake_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
-    happens(TOY_COMMIT);
-    int fail = toy_disk.fail;
+    happens(FAKE_COMMIT);
+    int fail = fake_disk.fail;
     if (fail != 0)
-        return tfs_fail(err, fail, "the toy disk refuses");
-    toy_disk.commits++;
+        return tfs_fail(err, fail, "the fake disk refuses");
+    fake_disk.commits++;
     pthread_mutex_lock(&saved_lock);
     struct tfs_doc *old = save->doc;
     save->doc = tfs_doc_ref(doc);
@@ -247,7 +247,7 @@ static int toy_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_err
     return 0;
 }
 
-struct tfs_doc *toy_saved(struct tfs_save *save)
+struct tfs_doc *fake_saved(struct tfs_save *save)
 {
     pthread_mutex_lock(&saved_lock);
     struct tfs_doc *doc = tfs_doc_ref(save->doc);
@@ -255,61 +255,61 @@ struct tfs_doc *toy_saved(struct tfs_save *save)
     return doc;
 }
 
-static int toy_changed(struct tfs_save *save, struct tfs_error *err)
+static int fake_changed(struct tfs_save *save, struct tfs_error *err)
 {
     (void)save;
     (void)err;
-    toy_disk.looks++;
-    return toy_disk.changed;
+    fake_disk.looks++;
+    return fake_disk.changed;
 }
 
-static int toy_reload(struct tfs_save *save, struct tfs_error *err)
+static int fake_reload(struct tfs_save *save, struct tfs_error *err)
 {
-    if (toy_disk.theirs == NULL)
-        return tfs_fail(err, -EBADMSG, "the toy is broken");
-    int result = tfs_doc_keep_slots(toy_disk.theirs, save->doc, err);
+    if (fake_disk.theirs == NULL)
+        return tfs_fail(err, -EBADMSG, "the fake is broken");
+    int result = tfs_doc_keep_slots(fake_disk.theirs, save->doc, err);
     if (result < 0)
         return result;
     tfs_doc_unref(save->doc);
-    save->doc = toy_disk.theirs;
-    toy_disk.theirs = NULL;
-    toy_disk.changed = 0;
+    save->doc = fake_disk.theirs;
+    fake_disk.theirs = NULL;
+    fake_disk.changed = 0;
     return 0;
 }
 
 /* ---- the journal: each store has its own, in memory where that can be ------------------------ */
 
-static _Atomic int toys, journals;
+static _Atomic int fakes, journals;
 
 static char *journal_beside(int number)
 {
     const char *directory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     char *path = NULL;
 
-    return tfs_print(&path, "%s/toy-%d-%d", directory, (int)getpid(), number) < 0 ? NULL : path;
+    return tfs_print(&path, "%s/fake-%d-%d", directory, (int)getpid(), number) < 0 ? NULL : path;
 }
 
-static char *toy_beside(const char *path)
+static char *fake_beside(const char *path)
 {
     (void)path;
     return journal_beside(journals++);
 }
 
-static struct tfs_key toy_file_of(const struct tfs_save *save, struct tfs_key chunk)
+static struct tfs_key fake_file_of(const struct tfs_save *save, struct tfs_key chunk)
 {
     (void)save;
     (void)chunk;
     return (struct tfs_key){0};
 }
 
-static char *toy_file_path(const struct tfs_save *save, struct tfs_key file)
+static char *fake_file_path(const struct tfs_save *save, struct tfs_key file)
 {
     (void)file;
     return strdup(save->path);
 }
 
-static int toy_file_hash(struct tfs_save *save, struct tfs_key file, const char *path,
-                         struct tfs_hash *hash, struct stat *st, struct tfs_error *err)
+static int fake_file_hash(struct tfs_save *save, struct tfs_key file, const char *path,
+                          struct tfs_hash *hash, struct stat *st, struct tfs_error *err)
 {
     (void)file;
     (void)path;
@@ -320,14 +320,14 @@ static int toy_file_hash(struct tfs_save *save, struct tfs_key file, const char 
 }
 
 static const struct tfs_journal_files journal_files = {
-    .beside = toy_beside, .file_of = toy_file_of, .path = toy_file_path, .hash = toy_file_hash};
+    .beside = fake_beside, .file_of = fake_file_of, .path = fake_file_path, .hash = fake_file_hash};
 
-static void toy_close(struct tfs_save *save)
+static void fake_close(struct tfs_save *save)
 {
     struct tfs_error ignored = {0};
 
     (void)save;
-    if (--toys > 0)
+    if (--fakes > 0)
         return;
     for (int i = 0; i < journals; i++) {
         char *path = journal_beside(i);
@@ -339,14 +339,14 @@ static void toy_close(struct tfs_save *save)
 }
 
 static const struct tfs_container container = {
-    .format = "toy",
-    .name = "toy",
+    .format = "fake",
+    .name = "fake",
     .tree = &tree,
     .journal = &journal_files,
-    .commit = toy_commit,
-    .changed = toy_changed,
-    .reload = toy_reload,
-    .close = toy_close,
+    .commit = fake_commit,
+    .changed = fake_changed,
+    .reload = fake_reload,
+    .close = fake_close,
 };
 
 static struct tfs_key key_of(int x)
@@ -354,25 +354,25 @@ static struct tfs_key key_of(int x)
     return x == -2 ? (struct tfs_key){0, -2, 3, 4} : (struct tfs_key){0, x, 0, 0};
 }
 
-int toy_edit_set(struct tfs_edit *edit, int x, const char *blob, struct tfs_error *err)
+int fake_edit_set(struct tfs_edit *edit, int x, const char *blob, struct tfs_error *err)
 {
     struct tfs_buf bytes = {0};
     tfs_buf_add_text(&bytes, blob);
     return put_blob(edit, key_of(x), &bytes, err);
 }
 
-struct tfs_doc *toy_doc_with(struct tfs_doc *doc, int x, const char *blob)
+struct tfs_doc *fake_doc_with(struct tfs_doc *doc, int x, const char *blob)
 {
     struct tfs_error err = {0};
     struct tfs_edit edit;
-    if (tfs_edit_open(doc, &edit, &err) < 0 || toy_edit_set(&edit, x, blob, &err) < 0)
+    if (tfs_edit_open(doc, &edit, &err) < 0 || fake_edit_set(&edit, x, blob, &err) < 0)
         abort();
     struct tfs_doc *next = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
     return next;
 }
 
-struct tfs_save *toy_save_create(void)
+struct tfs_save *fake_save_create(void)
 {
     struct tfs_error err = {0};
     struct tfs_facts *facts = NULL;
@@ -386,23 +386,23 @@ struct tfs_save *toy_save_create(void)
         const char *blob;
     } chunks[] = {{0, "zero"}, {1, "one|note"}, {-2, "two"}};
     for (size_t i = 0; i < 3; i++) {
-        struct tfs_doc *next = toy_doc_with(save->doc, chunks[i].x, chunks[i].blob);
+        struct tfs_doc *next = fake_doc_with(save->doc, chunks[i].x, chunks[i].blob);
         tfs_doc_unref(save->doc);
         save->doc = next;
     }
     save->container = &container;
     save->tree = &tree;
-    save->path = strdup("/tmp/toy.save");
-    save->name = "toy.save";
+    save->path = strdup("/tmp/fake.save");
+    save->name = "fake.save";
     save->st.st_mode = S_IFREG | 0644;
     save->st.st_uid = geteuid();
     save->st.st_gid = getegid();
-    toys++;
-    toy_disk = (struct toy_disk){0};
+    fakes++;
+    fake_disk = (struct fake_disk){0};
     return save;
 }
 
-const char *toy_blob(const struct tfs_doc *doc, int x)
+const char *fake_blob(const struct tfs_doc *doc, int x)
 {
     static char text[256];
     const struct tfs_chunk *chunk = tfs_doc_find(doc, key_of(x));
