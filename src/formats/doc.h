@@ -212,6 +212,9 @@ struct tfs_edit {
 };
 
 int tfs_edit_open(struct tfs_doc *base, struct tfs_edit *edit, struct tfs_error *err);
+/* The same of a document without chunks: for a save that is read. NULL: it has no facts of its
+ * own. To be released after a failure, too. */
+int tfs_edit_open_empty(struct tfs_facts *facts, struct tfs_edit *edit, struct tfs_error *err);
 void tfs_edit_release(struct tfs_edit *edit); /* throws away what was not finished */
 
 /* New chunks of this edit get no slot below `first`. Comes before the first change. */
@@ -225,6 +228,12 @@ const struct tfs_doc *tfs_edit_doc(const struct tfs_edit *edit);
  * adding it (slot TFS_SLOT_NONE: a new one is given). Takes references to its blobs. Storing what
  * is there already (own number included) is no change. */
 int tfs_edit_put(struct tfs_edit *edit, const struct tfs_chunk *chunk, struct tfs_error *err);
+/* The same of a chunk with a copy of these bytes. */
+int tfs_edit_put_bytes(struct tfs_edit *edit, struct tfs_chunk chunk, struct tfs_span bytes,
+                       struct tfs_error *err);
+/* Moves a chunk as it is to a free coordinate, with another own number. */
+int tfs_edit_move(struct tfs_edit *edit, struct tfs_key from, struct tfs_key to, uint64_t own,
+                  struct tfs_error *err);
 /* ENOENT when there is no such chunk. */
 int tfs_edit_remove(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err);
 /* Sets `common`; NULL removes. Takes a reference. */

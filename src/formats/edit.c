@@ -23,6 +23,20 @@ int tfs_edit_open(struct tfs_doc *base, struct tfs_edit *edit, struct tfs_error 
     return 0;
 }
 
+int tfs_edit_open_empty(struct tfs_facts *facts, struct tfs_edit *edit, struct tfs_error *err)
+{
+    struct tfs_facts *own = tfs_facts_ref(facts);
+    struct tfs_doc *empty = NULL;
+
+    *edit = (struct tfs_edit){0};
+    if ((own != NULL || tfs_facts_create(0, &own, err) == 0) &&
+        tfs_doc_create(own, &empty, err) == 0)
+        tfs_edit_open(empty, edit, err);
+    tfs_facts_unref(own);
+    tfs_doc_unref(empty);
+    return err->code;
+}
+
 void tfs_edit_release(struct tfs_edit *edit)
 {
     tfs_doc_unref(edit->base);
@@ -261,6 +275,36 @@ int tfs_edit_put(struct tfs_edit *edit, const struct tfs_chunk *chunk, struct tf
     int result = position.found ? replace_chunk(doc, position, *chunk, err)
                                 : add_chunk(doc, position, *chunk, err);
     return result < 0 ? result : tfs_edit_touch(edit, key, err);
+}
+
+int tfs_edit_put_bytes(struct tfs_edit *edit, struct tfs_chunk chunk, struct tfs_span bytes,
+                       struct tfs_error *err)
+{
+    if (tfs_blob_copy(bytes, &chunk.blob, err) < 0)
+        return err->code;
+    chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
+    tfs_edit_put(edit, &chunk, err);
+    tfs_blob_unref(chunk.blob);
+    return err->code;
+}
+
+int tfs_edit_move(struct tfs_edit *edit, struct tfs_key from, struct tfs_key to, uint64_t own,
+                  struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk;
+
+    if (tfs_doc_need(edit->next, from, &chunk, err) < 0)
+        return err->code;
+    struct tfs_chunk moved = *chunk;
+    moved.key = to;
+    moved.own = own;
+    tfs_blob_ref(moved.blob);
+    tfs_blob_ref(moved.extra);
+    if (tfs_edit_remove(edit, from, err) == 0)
+        tfs_edit_put(edit, &moved, err);
+    tfs_blob_unref(moved.blob);
+    tfs_blob_unref(moved.extra);
+    return err->code;
 }
 
 int tfs_edit_remove(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err)

@@ -42,11 +42,10 @@ static int put_blob(struct tfs_edit *edit, struct tfs_key key, struct tfs_buf *b
 {
     const struct tfs_chunk *old = tfs_doc_find(tfs_edit_doc(edit), key);
     struct tfs_chunk chunk = {.key = key, .slot = old != NULL ? old->slot : TFS_SLOT_NONE};
-    int result = tfs_blob_take(bytes, &chunk.blob, err);
-    if (result == 0)
-        result = tfs_edit_put(edit, &chunk, err);
-    tfs_blob_unref(chunk.blob);
-    return result;
+    if (tfs_buf_check(bytes, err) == 0)
+        tfs_edit_put_bytes(edit, chunk, tfs_buf_span(bytes), err);
+    tfs_buf_release(bytes);
+    return err->code;
 }
 
 static int raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -171,14 +170,7 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
                       struct tfs_key to, struct tfs_error *err)
 {
     (void)save;
-    struct tfs_chunk chunk = *tfs_doc_find(tfs_edit_doc(edit), from);
-    struct tfs_blob *blob = tfs_blob_ref(chunk.blob);
-    chunk.key = to;
-    int result = tfs_edit_remove(edit, from, err);
-    if (result == 0)
-        result = tfs_edit_put(edit, &chunk, err);
-    tfs_blob_unref(blob);
-    return result;
+    return tfs_edit_move(edit, from, to, 0, err);
 }
 
 static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)

@@ -210,16 +210,14 @@ static int make_facts(struct tfs_save *save, const struct tfs_beamng_layout *lay
 static int make_doc(const struct tfs_beamng_file *file, struct tfs_facts *facts,
                     struct tfs_blob *table, struct tfs_doc **doc, struct tfs_error *err)
 {
-    struct tfs_doc *empty = NULL;
-    struct tfs_edit edit = {0};
+    struct tfs_edit edit;
 
-    if (tfs_doc_create(facts, &empty, err) == 0 && tfs_edit_open(empty, &edit, err) == 0 &&
-        add_tiles(file, tfs_beamng_layout_of(empty), &edit, err) == 0) {
+    if (tfs_edit_open_empty(facts, &edit, err) == 0 &&
+        add_tiles(file, tfs_beamng_layout_of(edit.base), &edit, err) == 0) {
         tfs_edit_common(&edit, table);
         *doc = tfs_edit_finish(&edit);
     }
     tfs_edit_release(&edit);
-    tfs_doc_unref(empty);
     return err->code;
 }
 

@@ -129,12 +129,11 @@ static int compare_chunks(const void *a, const void *b)
 
 static int build_doc(struct tfs_cosmic_reader *r, struct tfs_doc **doc, struct tfs_error *err)
 {
-    struct tfs_doc *empty = NULL;
     struct tfs_edit edit = {0};
 
     if (note_faults(r->facts, &r->sizes, TFS_NOTE_READ_ONLY, err) < 0 || note_gaps(r, err) < 0 ||
         note_faults(r->facts, &r->bright, TFS_NOTE_WARNING, err) < 0 ||
-        tfs_doc_create(r->facts, &empty, err) < 0 || tfs_edit_open(empty, &edit, err) < 0)
+        tfs_edit_open_empty(r->facts, &edit, err) < 0)
         goto out;
     /* In key order: every put goes to the end. */
     qsort(r->chunks, r->chunk_count, sizeof(*r->chunks), compare_chunks);
@@ -144,7 +143,6 @@ static int build_doc(struct tfs_cosmic_reader *r, struct tfs_doc **doc, struct t
     *doc = tfs_edit_finish(&edit);
 out:
     tfs_edit_release(&edit);
-    tfs_doc_unref(empty);
     return err->code;
 }
 

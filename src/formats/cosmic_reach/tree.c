@@ -169,9 +169,8 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     chunk.tag = column != NULL ? tfs_cosmic_chunk_version(column) : tfs_cosmic_version_at(doc, key);
     chunk.own = new_own(doc, key);
     tfs_cosmic_body_empty(&body, tfs_cosmic_chunk_version(&chunk));
-    if (tfs_blob_take(&body, &chunk.blob, err) == 0)
-        tfs_edit_put(edit, &chunk, err);
-    tfs_blob_unref(chunk.blob);
+    if (tfs_buf_check(&body, err) == 0)
+        tfs_edit_put_bytes(edit, chunk, tfs_buf_span(&body), err);
     tfs_buf_release(&body);
     return err->code;
 }

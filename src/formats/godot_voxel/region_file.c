@@ -234,12 +234,11 @@ static int add_header(struct reader *r, struct tfs_error *err)
     return 0;
 }
 
-static int read_blocks(struct reader *r, struct tfs_doc *empty, struct tfs_doc **doc,
+static int read_blocks(struct reader *r, struct tfs_facts *facts, struct tfs_doc **doc,
                        struct tfs_error *err)
 {
-    if (tfs_edit_open(empty, &r->edit, err) < 0)
-        return err->code;
-    if (add_header(r, err) == 0 && add_blocks(r, err) == 0)
+    if (tfs_edit_open_empty(facts, &r->edit, err) == 0 && add_header(r, err) == 0 &&
+        add_blocks(r, err) == 0)
         *doc = tfs_edit_finish(&r->edit);
     tfs_edit_release(&r->edit);
     return err->code;
@@ -271,17 +270,15 @@ static int region_decode(struct tfs_save *save, struct tfs_blob *bytes, struct t
 {
     struct reader r = {.bytes = bytes};
     struct tfs_facts *facts = NULL;
-    struct tfs_doc *empty = NULL;
 
     if (make_facts(save, tfs_blob_span(bytes), &facts, err) < 0)
         return err->code;
     r.facts = own_of(facts);
     if (tfs_sectors_read(&r.facts->region.sectors, tfs_blob_span(bytes), bytes->size, &r.extents,
                          err) == 0 &&
-        note_holes(facts, r.extents, err) == 0 && tfs_doc_create(facts, &empty, err) == 0)
-        read_blocks(&r, empty, doc, err);
+        note_holes(facts, r.extents, err) == 0)
+        read_blocks(&r, facts, doc, err);
     free(r.extents);
-    tfs_doc_unref(empty);
     tfs_facts_unref(facts);
     return err->code;
 }

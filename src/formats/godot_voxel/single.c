@@ -99,15 +99,13 @@ static int check_block(struct tfs_blob *bytes, uint64_t *own, struct tfs_error *
     return 0;
 }
 
-static int add_chunk(struct tfs_doc *empty, struct tfs_blob *bytes, uint64_t own,
-                     struct tfs_doc **doc, struct tfs_error *err)
+static int make_doc(struct tfs_facts *facts, struct tfs_blob *bytes, uint64_t own,
+                    struct tfs_doc **doc, struct tfs_error *err)
 {
     struct tfs_chunk chunk = {.key = only_key, .slot = TFS_SLOT_NONE, .own = own, .blob = bytes};
     struct tfs_edit edit;
 
-    if (tfs_edit_open(empty, &edit, err) < 0)
-        return err->code;
-    if (tfs_edit_put(&edit, &chunk, err) == 0)
+    if (tfs_edit_open_empty(facts, &edit, err) == 0 && tfs_edit_put(&edit, &chunk, err) == 0)
         *doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
     return err->code;
@@ -122,7 +120,6 @@ static int single_decode(struct tfs_save *save, struct tfs_blob *bytes, struct t
                          struct tfs_error *err)
 {
     struct tfs_facts *facts = NULL;
-    struct tfs_doc *empty = NULL;
     uint64_t own;
 
     (void)save;
@@ -131,9 +128,7 @@ static int single_decode(struct tfs_save *save, struct tfs_blob *bytes, struct t
         return err->code;
     struct tfs_godot_rules *rules = rules_of(facts);
     *rules = (struct tfs_godot_rules){.container = "this file", .lods = 1};
-    if (tfs_doc_create(facts, &empty, err) == 0)
-        add_chunk(empty, bytes, own, doc, err);
-    tfs_doc_unref(empty);
+    make_doc(facts, bytes, own, doc, err);
     tfs_facts_unref(facts);
     return err->code;
 }

@@ -147,10 +147,8 @@ static int put_empty(struct tfs_edit *edit, struct tfs_key key, uint8_t version,
         b.sections[i] = tfs_buf_span(&parts[i]);
         tfs_buf_check(&parts[i], err);
     }
-    if (err->code == 0 && tfs_luanti_block_encode(&b, &bytes, err) == 0 &&
-        tfs_blob_take(&bytes, &chunk.blob, err) == 0)
-        tfs_edit_put(edit, &chunk, err);
-    tfs_blob_unref(chunk.blob);
+    if (err->code == 0 && tfs_luanti_block_encode(&b, &bytes, err) == 0)
+        tfs_edit_put_bytes(edit, chunk, tfs_buf_span(&bytes), err);
     tfs_buf_release(&bytes);
     for (unsigned i = 0; i < TFS_LUANTI_SECTIONS; i++)
         tfs_buf_release(&parts[i]);

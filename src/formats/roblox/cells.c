@@ -122,15 +122,9 @@ int tfs_rbx_store_records(struct tfs_edit *edit, const struct tfs_chunk *chunk,
                           struct tfs_span records, struct tfs_error *err)
 {
     const char *locked = tfs_rbx_locked(tfs_edit_doc(edit), chunk->key.group);
-    struct tfs_chunk next = *chunk;
 
-    if (locked != NULL)
-        return tfs_fail(err, -EROFS, "%s", locked);
-    if (tfs_blob_copy(records, &next.blob, err) < 0)
-        return err->code;
-    tfs_edit_put(edit, &next, err);
-    tfs_blob_unref(next.blob);
-    return err->code;
+    return locked != NULL ? tfs_fail(err, -EROFS, "%s", locked)
+                          : tfs_edit_put_bytes(edit, *chunk, records, err);
 }
 
 static int encode(struct tfs_cells_edit *e, struct tfs_error *err)

@@ -343,19 +343,14 @@ static int note_locks(const struct tfs_doc *doc, struct tfs_error *err)
 static int read_chunks(struct tfs_rbx_source *source, struct tfs_facts *facts, struct tfs_doc **doc,
                        struct tfs_error *err)
 {
-    struct tfs_doc *empty = NULL;
     struct tfs_edit edit;
 
-    if (tfs_doc_create(facts, &empty, err) < 0)
-        return err->code;
-    if (tfs_edit_open(empty, &edit, err) == 0) {
-        for (uint32_t i = 0; i < source->group_count && err->code == 0; i++)
-            read_grid(source, i, facts, &edit, err);
-        if (err->code == 0 && note_locks(tfs_edit_doc(&edit), err) == 0)
-            *doc = tfs_edit_finish(&edit);
-        tfs_edit_release(&edit);
-    }
-    tfs_doc_unref(empty);
+    tfs_edit_open_empty(facts, &edit, err);
+    for (uint32_t i = 0; i < source->group_count && err->code == 0; i++)
+        read_grid(source, i, facts, &edit, err);
+    if (err->code == 0 && note_locks(tfs_edit_doc(&edit), err) == 0)
+        *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
     return err->code;
 }
 

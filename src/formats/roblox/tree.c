@@ -159,9 +159,8 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
         return err->code;
     chunk.tag = tfs_rbx_group(tfs_edit_doc(edit), key.group)->log2;
     tfs_rbx_records_empty(&records, tfs_rbx_chunk_log2(&chunk));
-    if (tfs_blob_take(&records, &chunk.blob, err) == 0)
-        tfs_edit_put(edit, &chunk, err);
-    tfs_blob_unref(chunk.blob);
+    if (tfs_buf_check(&records, err) == 0)
+        tfs_edit_put_bytes(edit, chunk, tfs_buf_span(&records), err);
     tfs_buf_release(&records);
     return err->code;
 }
@@ -178,21 +177,10 @@ static int chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs
 static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                       struct tfs_key to, struct tfs_error *err)
 {
-    const struct tfs_chunk *old;
-    struct tfs_chunk moved;
-
     (void)save;
-    if (check_coordinate(tfs_edit_doc(edit), to, err) < 0 ||
-        tfs_doc_need(tfs_edit_doc(edit), from, &old, err) < 0)
+    if (check_coordinate(tfs_edit_doc(edit), to, err) < 0)
         return err->code;
-    moved = *old;
-    moved.key = to;
-    moved.own = TFS_RBX_ORDER_NEW;
-    tfs_blob_ref(moved.blob);
-    if (tfs_edit_remove(edit, from, err) == 0)
-        tfs_edit_put(edit, &moved, err);
-    tfs_blob_unref(moved.blob);
-    return err->code;
+    return tfs_edit_move(edit, from, to, TFS_RBX_ORDER_NEW, err);
 }
 
 static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
