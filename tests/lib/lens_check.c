@@ -11,16 +11,24 @@
 #include "formats/whole_file.h"
 #include "image/png.h"
 
-void lens_check_open(struct lens_check *c, struct tfs_save *save)
+static void open_at(struct lens_check *c, struct tfs_save *save, struct tfs_doc *doc)
 {
     *c = (struct lens_check){.save = save,
-                             .base = tfs_doc_ref(save->doc),
-                             .doc = tfs_doc_ref(save->doc),
-                             .chunks_max = 40};
+                             .base = tfs_doc_ref(doc),
+                             .doc = tfs_doc_ref(doc),
+                             .chunks_max = 40,
+                             .views = save->options.views};
+    save->options.views = TFS_VIEWS_EVERY;
+}
+
+void lens_check_open(struct lens_check *c, struct tfs_save *save)
+{
+    open_at(c, save, save->doc);
 }
 
 void lens_check_close(struct lens_check *c)
 {
+    c->save->options.views = c->views;
     tfs_doc_unref(c->doc);
     tfs_doc_unref(c->base);
     c->doc = c->base = NULL;
@@ -33,6 +41,17 @@ static void require_sentence(const struct tfs_error *err, int result)
 }
 
 /* ---- one file -------------------------------------------------------------------------------- */
+
+/* Arrays of chunks that lie far apart are mostly holes: nobody has one in memory. */
+#define TEXT_MAX (INT64_C(8) << 20)
+
+static bool is_too_large(struct lens_check *c, const struct tfs_node *node)
+{
+    const struct tfs_lens *lens = tfs_node_file(c->save, node)->lens;
+
+    return lens->takes_written &&
+           lens->size(c->save, c->doc, tfs_node_at(c->save, node)) > TEXT_MAX;
+}
 
 static void get(struct lens_check *c, const struct tfs_node *node, struct tfs_buf *text)
 {
@@ -85,6 +104,8 @@ static void check_put_back(struct lens_check *c, const struct tfs_node *node)
     struct tfs_error err = {0};
     uint64_t version = c->doc->version;
 
+    if (is_too_large(c, node))
+        return;
     get(c, node, &text);
     if (tfs_node_writable(c->save, c->doc, node)) {
         int result = put(c, node, tfs_buf_span(&text), false, &err);
@@ -150,15 +171,16 @@ static bool reads_otherwise(const struct kept *k, const struct tfs_file *file, s
     return differs;
 }
 
-/* Pictures of the root show what tiles hold beside their texts. */
-static bool extras_read_otherwise(const struct kept *k)
+/* Families of the root that are not derived show what chunks hold beside their own files. */
+static bool family_reads_otherwise(const struct kept *k)
 {
     const struct tfs_tree *tree = k->save->tree;
 
-    for (unsigned i = 0; i < tree->root_count && tree->fixed_chunks; i++) {
+    for (unsigned i = 0; i < tree->root_count; i++) {
         const struct tfs_file *file = &tree->root_files[i];
-        uint32_t members = file->count == NULL ? 0 : file->count(tree, k->after);
-        for (uint32_t m = 0; m < members && strncmp(file->path, "extra/", 6) == 0; m++)
+        uint32_t members =
+            file->family == NULL || file->views == 0 ? 0 : file->count(tree, k->after);
+        for (uint32_t m = 0; m < members; m++)
             if (reads_otherwise(k, file, (struct tfs_at){.member = m}))
                 return true;
     }
@@ -170,7 +192,7 @@ static int check_kept(void *arg, const struct tfs_chunk *before, const struct tf
     const struct kept *k = arg;
     const struct tfs_tree *tree = k->save->tree;
 
-    if (before == NULL || after == NULL || extras_read_otherwise(k))
+    if (before == NULL || after == NULL || family_reads_otherwise(k))
         return 0;
     for (unsigned i = 0; i < tree->chunk_count; i++)
         if ((tree->chunk_files[i].flags & TFS_FILE_RAW) == 0 &&
@@ -245,6 +267,21 @@ void lens_check_unedited(struct lens_check *c)
     walk(c, &root, false, put_back, NULL);
 }
 
+void lens_check_reads(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_key *chunk)
+{
+    struct lens_check c;
+
+    open_at(&c, save, doc);
+    if (chunk == NULL) {
+        lens_check_unedited(&c);
+    } else {
+        const struct tfs_node top = tfs_node_of_chunk(tfs_doc_find(doc, *chunk));
+        check_chunk(&c, NULL, tfs_doc_find(doc, *chunk));
+        walk(&c, &top, false, put_back, NULL);
+    }
+    lens_check_close(&c);
+}
+
 struct comparison {
     struct lens_check *other;
     bool derived; /* also files that cannot be written */
@@ -258,7 +295,8 @@ static void compare(struct lens_check *c, const struct tfs_node *node, void *arg
     struct tfs_node same;
     struct tfs_buf path = {0}, text = {0}, theirs = {0};
 
-    if (!comparison->derived && tfs_node_file(c->save, node)->lens->put == NULL)
+    if ((!comparison->derived && tfs_node_file(c->save, node)->lens->put == NULL) ||
+        is_too_large(c, node))
         return;
 
     tfs_tree_path(c->save, c->doc, node, &path);
@@ -302,7 +340,7 @@ void lens_check_encoding(struct lens_check *c)
 {
     const struct tfs_file_codec *codec = c->save->container->file;
     struct collector out = {.sink.write = collect};
-    struct lens_check again = {.save = c->save};
+    struct lens_check again = {.save = c->save, .views = c->views};
     struct tfs_blob *bytes = NULL;
     struct tfs_error err = {0};
 
@@ -326,24 +364,37 @@ static const struct tfs_chunk *take_chunk(struct lens_check *c, struct tfs_curso
     return c->doc->count > 0 ? tfs_doc_at(c->doc, which % c->doc->count) : NULL;
 }
 
+/* The scope that the first byte names, and of the root the second one, too: the groups that there
+ * may be have their files behind those of the root. The number of its files. */
+static unsigned take_scope(struct lens_check *c, uint8_t holder, uint8_t *file,
+                           struct tfs_node *node)
+{
+    const struct tfs_tree *tree = c->save->tree;
+    const uint32_t groups = tree->group_count > 0 ? tree->groups(c->doc) - 1 : 0;
+
+    *node = (struct tfs_node){.scope = TFS_SCOPE_ROOT};
+    if (holder % (c->doc->count + 1) > 0) {
+        *node = tfs_node_of_chunk(tfs_doc_at(c->doc, holder % (c->doc->count + 1) - 1));
+        return tree->chunk_count;
+    }
+    *file = (uint8_t)(*file % (tree->root_count + groups * tree->group_count));
+    if (*file < tree->root_count)
+        return tree->root_count;
+    *file = (uint8_t)(*file - tree->root_count);
+    *node = tfs_node_of_group(1 + *file / tree->group_count);
+    return tree->group_count;
+}
+
 /* The file that three bytes name; false: there is none. */
 static bool take_file(struct lens_check *c, struct tfs_cursor *in, struct tfs_node *node)
 {
-    const struct tfs_tree *tree = c->save->tree;
     uint8_t holder = tfs_take_u8(in), file = tfs_take_u8(in), member = tfs_take_u8(in);
-    bool root = c->doc->count == 0 || holder % (c->doc->count + 1) == 0;
-    unsigned count = root ? tree->root_count : tree->chunk_count;
+    unsigned count = take_scope(c, holder, &file, node);
 
-    *node = (struct tfs_node){.scope = TFS_SCOPE_ROOT, .file = (int)(file % count)};
-    if (!root) {
-        const struct tfs_chunk *chunk = tfs_doc_at(c->doc, holder % (c->doc->count + 1) - 1);
-        node->scope = TFS_SCOPE_CHUNK;
-        node->key = chunk->key;
-        node->slot = chunk->slot;
-    }
+    node->file = (int)(file % count);
     const struct tfs_file *schema = tfs_node_file(c->save, node);
     if (schema->count != NULL) {
-        uint32_t members = schema->count(tree, c->doc);
+        uint32_t members = schema->count(c->save->tree, c->doc);
         if (members == 0)
             return false;
         node->member = member % members;
@@ -418,6 +469,8 @@ static bool picture_read(struct lens_check *c, const struct tfs_node *node, stru
     unsigned depth;
 
     *p = (struct picture){0};
+    if (is_too_large(c, node))
+        return false;
     get(c, node, &png);
     bool is_png = png.size > 26 && memcmp(png.data, "\x89PNG", 4) == 0 && png.data[25] != 2;
     if (is_png) {

@@ -4,7 +4,8 @@
  * and writing that back is no edit, files that are not edited can all be written back as they read,
  * which is no edit either, and a chunk that reads as before keeps its bytes.
  *
- * Knows the interfaces of formats/format.h and no game. A law that does not hold aborts.
+ * Takes the files from the tables of the tree: those of the root, of groups and of chunks, all
+ * views, arrays included. Knows no game. A law that does not hold aborts.
  */
 #ifndef TFS_TESTS_LENS_CHECK_H
 #define TFS_TESTS_LENS_CHECK_H
@@ -19,9 +20,10 @@ struct lens_check {
     struct tfs_doc *doc;  /* with what was accepted so far */
     bool strange;         /* nobody vouches for what is on disk: chunks may be damaged */
     uint32_t chunks_max;  /* no more chunks are made than this */
+    unsigned views;       /* of the save before */
 };
 
-/* Starts at what is on disk. */
+/* Starts at what is on disk. The save shows every file as long as this is open. */
 void lens_check_open(struct lens_check *c, struct tfs_save *save);
 void lens_check_close(struct lens_check *c);
 
@@ -41,6 +43,8 @@ void lens_check_edits(struct lens_check *c, struct tfs_span bytes);
 
 /* Every file reads, is as long as it says, and writing it back is no edit. */
 void lens_check_unedited(struct lens_check *c);
+/* The same of a document of the save, or of one of its chunks alone. */
+void lens_check_reads(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_key *chunk);
 
 /* Every file of the root, and of chunks that were edited in `a`, reads the same in both;
  * `derived`: those too that cannot be written, which may say something of the disk. */

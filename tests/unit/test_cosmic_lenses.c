@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../lib/cosmic_case.h"
+#include "../lib/lens_check.h"
 #include "formats/cosmic_reach/body.h"
 #include "unit.h"
 
@@ -580,17 +581,8 @@ END_TEST
 
 START_TEST(writing_back_what_was_read_changes_nothing)
 {
-    static const char *const files[] = {"raw.bin",     "voxels.csv",     "palette.txt",
-                                        "blocks.txt",  "lights/sky.txt", "lights/block.txt",
-                                        "entities.bin"};
-
     open_body(7, RICH);
-    const struct tfs_doc *before = c.doc;
-    struct maker_bytes text = cosmic_get(&c, origin, files[_i]);
-    ck_assert_ptr_nonnull(text.data);
-    ck_assert_int_eq(files_put(&c, origin, files[_i], cosmic_span(&text)), 0);
-    ck_assert_ptr_eq(c.doc, before);
-    maker_release(&text);
+    lens_check_reads(c.save, c.doc, NULL);
 }
 END_TEST
 
@@ -795,7 +787,7 @@ static Suite *lenses_suite(void)
     tcase_add_test(raw, a_chunk_of_version_0_has_no_entities);
     LOOP(raw, raw_texts, raw_bytes_are_stored_if_they_parse_completely);
     LOOP(coupling, couplings, an_edit_changes_its_section_and_no_other);
-    tcase_add_loop_test(coupling, writing_back_what_was_read_changes_nothing, 0, 7);
+    tcase_add_test(coupling, writing_back_what_was_read_changes_nothing);
     add_root_tests(unit_case_with(suite, "root", NULL, teardown));
     return suite;
 }
