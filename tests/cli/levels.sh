@@ -276,7 +276,7 @@ says err 'there is no no0.ter in it' "with a sentence"
 run 1 "an empty file of objects" info mod
 
 # Names.
-for name in 'a b' $'a\nb' "it's" '-x' 'ä' $'\377' '%s' '"q"'; do
+for name in 'a b' $'a\nb' "it's" '-x' 'ä' '%s' '"q"'; do
     fresh --terrains 2
     mv mod/levels/demo/theTerrain2.ter "mod/levels/demo/$name.ter"
     python3 -c '

@@ -3,11 +3,10 @@
  */
 #include "unit.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "formats/beamng/block.h"
-#include "formats/beamng/json.h"
 
 static struct tfs_beamng_blocks read_text(const char *text)
 {
@@ -88,23 +87,26 @@ static const struct {
 
 START_TEST(beamng_numbers_are_those_of_json)
 {
-    double got[3];
+    char text[100];
 
-    ck_assert_msg(
-        tfs_beamng_json_numbers(tfs_span_of(numbers[_i].value), got, 3) == numbers[_i].taken, "%s",
-        numbers[_i].value);
+    snprintf(text, sizeof(text), "{\"class\":\"TerrainBlock\",\"position\":%s}", numbers[_i].value);
+    struct tfs_beamng_blocks blocks = read_text(text);
+    ck_assert_uint_eq(blocks.count + blocks.bad, 1);
+    ck_assert_msg((blocks.count > 0 && blocks.items[0].placed) == numbers[_i].taken, "%s",
+                  numbers[_i].value);
+    tfs_beamng_blocks_release(&blocks);
 }
 END_TEST
 
 START_TEST(beamng_text_with_a_zero_byte_is_none)
 {
-    char *text;
+    struct tfs_beamng_blocks blocks =
+        read_text("{\"class\":\"TerrainBlock\",\"name\":\"a\\u0000b\",\"terrainFile\":\"\"}");
 
-    ck_assert_int_eq(tfs_beamng_json_text(tfs_span_of("\"a\\u0000b\""), &text), 0);
-    ck_assert_int_eq(tfs_beamng_json_text(tfs_span_of("17"), &text), 0);
-    ck_assert_int_eq(tfs_beamng_json_text(tfs_span_of("\"\""), &text), 1);
-    ck_assert_str_eq(text, "");
-    free(text);
+    ck_assert_uint_eq(blocks.count, 1);
+    ck_assert_ptr_null(blocks.items[0].name);
+    ck_assert_str_eq(blocks.items[0].file, "");
+    tfs_beamng_blocks_release(&blocks);
 }
 END_TEST
 

@@ -13,12 +13,13 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "formats/beamng/json.h"
+#include "text/json.h"
 
-#define CLASS  "TerrainBlock"
-#define FAR    1e7 /* metres */
-#define SQUARE 1.0 /* where the level does not say it */
-#define MARK   "\xef\xbb\xbf"
+#define CLASS    "TerrainBlock"
+#define FAR      1e7               /* metres */
+#define SQUARE   1.0               /* where the level does not say it */
+#define LINE_MAX ((size_t)1 << 20) /* bytes of an object */
+#define MARK     "\xef\xbb\xbf"
 
 void tfs_beamng_block_release(struct tfs_beamng_block *block)
 {
@@ -36,72 +37,93 @@ void tfs_beamng_blocks_release(struct tfs_beamng_blocks *blocks)
 
 /* ---- one object ------------------------------------------------------------------------------ */
 
-/* One string of it: 1, 0 or negative as tfs_beamng_json_find. */
-static int find_text(struct tfs_span line, const char *key, char **text)
+/* A copy of one string of it; NULL: it has none, or one with a byte 0. */
+static int take_text(const json_t *object, const char *key, char **text)
 {
-    struct tfs_span value;
-    int there = tfs_beamng_json_find(line, key, &value);
+    const json_t *value = json_object_get(object, key);
+    const char *string = json_string_value(value);
 
-    return there > 0 ? tfs_beamng_json_text(value, text) : there;
+    *text = NULL;
+    if (string == NULL || strlen(string) != json_string_length(value))
+        return 0;
+    *text = strdup(string);
+    return *text == NULL ? -ENOMEM : 0;
 }
 
-static int is_block(struct tfs_span line)
+/* "-512 -512 0", as older levels have it. */
+static bool read_numbers(const char *text, double *numbers, size_t count)
 {
-    char *class = NULL;
-    int there = find_text(line, "class", &class);
-    const bool same = class != NULL && strcmp(class, CLASS) == 0;
+    char *end;
 
-    free(class);
-    return there > 0 ? same : there;
+    for (size_t i = 0; i < count; i++, text = end + strspn(end, ", \t")) {
+        numbers[i] = strtod(text, &end);
+        if (end == text)
+            return false;
+    }
+    return *text == '\0';
 }
 
-/* `count` numbers of it, each at most FAR away: 1, 0 or -ENOMEM. */
-static int find_numbers(struct tfs_span line, const char *key, double *numbers, size_t count)
+/* `count` numbers of it, each at most FAR away: one alone, a list, or a string of them. */
+static bool take_numbers(const json_t *object, const char *key, double *numbers, size_t count)
 {
-    struct tfs_span value;
-    int there = tfs_beamng_json_find(line, key, &value);
-    bool known = there > 0 && tfs_beamng_json_numbers(value, numbers, count);
+    const json_t *value = json_object_get(object, key);
+    bool known = json_is_array(value) ? json_array_size(value) == count : count == 1;
 
+    if (json_is_string(value))
+        known = read_numbers(json_string_value(value), numbers, count);
+    for (size_t i = 0; known && i < count && !json_is_string(value); i++) {
+        const json_t *one = json_is_array(value) ? json_array_get(value, i) : value;
+        known = json_is_number(one);
+        numbers[i] = json_number_value(one);
+    }
     for (size_t i = 0; known && i < count; i++)
         known = fabs(numbers[i]) <= FAR;
-    return there < 0 ? there : known;
+    return known;
 }
 
-static int read_block(struct tfs_span line, struct tfs_beamng_block *block)
+static int read_block(const json_t *object, struct tfs_beamng_block *block)
 {
-    double square = 0, height = 0;
-
-    int named = find_text(line, "name", &block->name);
-    int filed = find_text(line, "terrainFile", &block->file);
-    int placed = find_numbers(line, "position", block->position, 3);
-    int squared = find_numbers(line, "squareSize", &square, 1);
-    int scaled = find_numbers(line, "maxHeight", &height, 1);
-    if (named < 0 || filed < 0 || placed < 0 || squared < 0 || scaled < 0)
+    if (take_text(object, "name", &block->name) < 0 ||
+        take_text(object, "terrainFile", &block->file) < 0)
         return -ENOMEM;
-    block->placed = placed > 0;
-    block->square = squared > 0 && square > 0 ? square : SQUARE;
-    block->height = scaled > 0 && height > 0 ? height : 0;
+    block->placed = take_numbers(object, "position", block->position, 3);
+    if (!take_numbers(object, "squareSize", &block->square, 1) || block->square <= 0)
+        block->square = SQUARE;
+    if (!take_numbers(object, "maxHeight", &block->height, 1) || block->height < 0)
+        block->height = 0;
     return 0;
 }
 
-static int add_block(struct tfs_span line, struct tfs_beamng_blocks *blocks)
+static int add_block(const json_t *object, struct tfs_beamng_blocks *blocks)
 {
-    struct tfs_beamng_block block = {0}, *items;
-    int is = is_block(line);
+    struct tfs_beamng_block block = {0},
+                            *items = tfs_array_grow(blocks->items, blocks->count, sizeof(*items));
 
-    if (is <= 0) {
-        blocks->bad += is == -EBADMSG;
-        return is == -ENOMEM ? is : 0;
-    }
-    items = tfs_array_grow(blocks->items, blocks->count, sizeof(*items));
     if (items != NULL)
         blocks->items = items;
-    if (items == NULL || read_block(line, &block) < 0) {
+    if (items == NULL || read_block(object, &block) < 0) {
         tfs_beamng_block_release(&block);
         return -ENOMEM;
     }
     items[blocks->count++] = block;
     return 0;
+}
+
+static int read_line(struct tfs_span line, struct tfs_beamng_blocks *blocks)
+{
+    struct tfs_json json = {.root = NULL};
+    int result = 0;
+
+    if (line.size <= LINE_MAX &&
+        tfs_json_open(line, JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &json) < 0)
+        return -ENOMEM;
+    const char *class = json_string_value(json_object_get(json.root, "class"));
+    if (!json_is_object(json.root))
+        blocks->bad++;
+    else if (class != NULL && strcmp(class, CLASS) == 0)
+        result = add_block(json.root, blocks);
+    tfs_json_close(&json);
+    return result;
 }
 
 /* ---- the lines ------------------------------------------------------------------------------- */
@@ -126,7 +148,7 @@ int tfs_beamng_blocks_read(struct tfs_span text, struct tfs_beamng_blocks *block
     while (result == 0 && tfs_cursor_left(&in) > 0) {
         struct tfs_span line = take_line(&in);
         if (line.size > 0 && memmem(line.data, line.size, CLASS, strlen(CLASS)) != NULL)
-            result = add_block(line, blocks);
+            result = read_line(line, blocks);
     }
     return result;
 }

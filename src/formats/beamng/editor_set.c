@@ -12,9 +12,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "formats/beamng/json.h"
 #include "formats/beamng/lenses.h"
 #include "image/png.h"
+#include "text/json.h"
 
 #define HEIGHTS  "_heightmap.png"
 #define HOLES    "_holemap.png"
@@ -140,19 +140,20 @@ static int check_preset(struct tfs_save *save, const struct tfs_doc *doc, struct
 {
     const struct tfs_beamng_ground *ground = &tfs_beamng_facts(doc)->ground;
     char theirs[TFS_BEAMNG_NUMBER_ROOM], ours[TFS_BEAMNG_NUMBER_ROOM];
-    struct tfs_span value;
-    double scale = 0;
-    int there = tfs_beamng_json_find(text, SCALE, &value);
+    struct tfs_json json;
 
     (void)save;
-    if (there == -ENOMEM)
+    if (tfs_json_open(text, JSON_DECODE_INT_AS_REAL, &json) < 0)
         return tfs_fail_memory(err);
-    if (there < 0)
+    const bool read = json_is_object(json.root);
+    const json_t *value = json_object_get(json.root, SCALE);
+    const double scale = json_is_number(value) ? json_number_value(value) : ground->height;
+    tfs_json_close(&json);
+    if (!read)
         return tfs_fail(err, -EBADMSG,
                         "is not the JSON of a preset: take it away to import the "
                         "pictures without it");
-    if (there == 0 || !tfs_beamng_json_numbers(value, &scale, 1) || ground->height == 0 ||
-        fabs(scale - ground->height) <= NEAR * ground->height)
+    if (ground->height == 0 || fabs(scale - ground->height) <= NEAR * ground->height)
         return 0;
     return tfs_fail(err, -EBADMSG,
                     "is of a terrain that is %s metres high, this one is %s: the numbers of its "

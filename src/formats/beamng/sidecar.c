@@ -2,7 +2,8 @@
  * A list of names -> the list of materials of a JSON text, in the text's own spelling.
  *
  * Must not know the terrain. Whatever cannot be understood stays as it is: tools and debugging are
- * what BeamNG writes this file for, the terrain does not need it.
+ * what BeamNG writes this file for, the terrain does not need it. A library says whether the text
+ * is JSON and what it lists, but not where the list lies and how it is spelt.
  */
 #include "formats/beamng/sidecar.h"
 
@@ -13,12 +14,14 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "formats/beamng/json.h"
+#include "text/json.h"
+#include "text/name.h"
 
 #define SAVE_ENDING    ".ter"
 #define SIDECAR_ENDING ".terrain.json"
-#define SIDECAR_MAX    (UINT64_C(16) << 20)
+#define SIDECAR_MAX    (UINT64_C(1) << 20)
 #define KEY            "materials"
+#define REPLACEMENT    "\xef\xbf\xbd" /* U+FFFD */
 
 char *tfs_beamng_sidecar_path(const char *save_path)
 {
@@ -35,172 +38,266 @@ char *tfs_beamng_sidecar_path(const char *save_path)
     return path;
 }
 
-/* ---- the text -------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* Does the string say this name, as far as JSON can say it? 1, 0 or -ENOMEM. */
-static int says(struct tfs_span text, struct tfs_span name)
+/* Takes the next bytes of a name that are UTF-8, or U+FFFD for one that is not. */
+static struct tfs_span take_piece(struct tfs_cursor *name)
 {
-    struct tfs_buf wanted = {0}, printed = {0}, said = {0};
+    const size_t sound = tfs_utf8_prefix((struct tfs_span){name->at, tfs_cursor_left(name)});
 
-    tfs_beamng_json_print(&printed, name);
-    if (printed.size >= 2)
-        tfs_beamng_json_decode(&wanted, (struct tfs_span){printed.data + 1, printed.size - 2});
-    tfs_beamng_json_decode(&said, text);
-    int same = tfs_span_equal(tfs_buf_span(&wanted), tfs_buf_span(&said));
-    if (printed.failed || wanted.failed || said.failed)
-        same = -ENOMEM;
-    tfs_buf_release(&wanted);
-    tfs_buf_release(&printed);
-    tfs_buf_release(&said);
-    return same;
+    if (sound > 0)
+        return tfs_take(name, sound);
+    (void)tfs_take_u8(name);
+    return tfs_span_of(REPLACEMENT);
 }
 
-int tfs_beamng_sidecar_compare(struct tfs_span json, struct tfs_beamng_names names,
-                               enum tfs_beamng_sidecar_state *state)
+/* Does the string say this name, as far as JSON can say it? */
+static bool says(const json_t *string, struct tfs_span name)
 {
-    struct tfs_span array, name;
-    int same = tfs_beamng_json_find_strings(json, KEY, &array);
+    struct tfs_cursor in = tfs_cursor_init(name),
+                      said = tfs_cursor_init((struct tfs_span){
+                          (const uint8_t *)json_string_value(string), json_string_length(string)});
 
-    *state = TFS_BEAMNG_SIDECAR_DAMAGED;
-    if (same <= 0)
-        return same;
-    struct tfs_beamng_json_strings strings = tfs_beamng_json_strings_init(array);
-    while (same > 0 && tfs_beamng_json_strings_next(&strings))
-        same = tfs_beamng_names_next(&names, &name) ? says(strings.text, name) : 0;
-    *state = same > 0 && names.left == 0 ? TFS_BEAMNG_SIDECAR_AGREES : TFS_BEAMNG_SIDECAR_DIFFERS;
-    return same < 0 ? same : 0;
+    while (tfs_cursor_left(&in) > 0) {
+        const struct tfs_span piece = take_piece(&in);
+        if (!tfs_span_equal(tfs_take(&said, piece.size), piece))
+            return false;
+    }
+    return tfs_cursor_left(&said) == 0;
 }
 
-/* White space of a list: before the first element, before the others, before the bracket. */
-struct spelling {
-    struct tfs_span first, next, last;
+static void print_byte(struct tfs_buf *out, uint8_t c)
+{
+    static const char meanings[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    const char *meaning = c == 0 ? NULL : strchr(meanings, c);
+
+    if (meaning != NULL)
+        tfs_buf_printf(out, "\\%c", letters[meaning - meanings]);
+    else if (c < 0x20)
+        tfs_buf_printf(out, "\\u%04x", c);
+    else
+        tfs_buf_u8(out, c);
+}
+
+static void print_name(struct tfs_buf *out, struct tfs_span name)
+{
+    struct tfs_cursor in = tfs_cursor_init(name);
+
+    tfs_buf_u8(out, '"');
+    while (tfs_cursor_left(&in) > 0) {
+        const struct tfs_span piece = take_piece(&in);
+        for (size_t i = 0; i < piece.size; i++)
+            print_byte(out, piece.data[i]);
+    }
+    tfs_buf_u8(out, '"');
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+/* The text of the list, and its white space: before the first element, before the others, before
+ * the bracket. */
+struct list {
+    struct tfs_span all, first, next, last;
 };
 
-static struct spelling spelling_of(struct tfs_span array)
+static bool take(struct tfs_cursor *in, uint8_t c)
 {
-    struct tfs_beamng_json_strings strings = tfs_beamng_json_strings_init(array);
-    struct spelling s = {tfs_span_of("\n    "), tfs_span_of("\n    "), tfs_span_of("\n  ")};
-
-    if (!tfs_beamng_json_strings_next(&strings))
-        return s;
-    s.first = s.next = strings.before;
-    if (tfs_beamng_json_strings_next(&strings)) {
-        s.next = strings.before;
-        while (tfs_beamng_json_strings_next(&strings))
-            ;
-    }
-    s.last = strings.before;
-    return s;
+    return tfs_cursor_left(in) > 0 && *in->at == c && tfs_take_u8(in) == c;
 }
 
-bool tfs_beamng_sidecar_rewrite(struct tfs_span json, struct tfs_beamng_names names,
-                                struct tfs_buf *out)
+static struct tfs_span take_space(struct tfs_cursor *in)
 {
-    struct tfs_span array, name;
+    const uint8_t *begin = in->at;
+
+    while (tfs_cursor_left(in) > 0 && memchr(" \t\r\n", *in->at, 4) != NULL)
+        (void)tfs_take_u8(in);
+    return (struct tfs_span){begin, (size_t)(in->at - begin)};
+}
+
+/* A string that is one, with its quotes. */
+static struct tfs_span take_string(struct tfs_cursor *in)
+{
+    const uint8_t *begin = in->at;
+
+    (void)tfs_take_u8(in);
+    while (tfs_cursor_left(in) > 0 && !take(in, '"'))
+        if (tfs_take_u8(in) == '\\')
+            (void)tfs_take_u8(in);
+    return (struct tfs_span){begin, (size_t)(in->at - begin)};
+}
+
+static struct list take_list(struct tfs_cursor *in)
+{
+    struct list list = {.all = {in->at, 0}};
+    size_t count = 0;
+
+    (void)tfs_take_u8(in);
+    list.first = list.next = list.last = take_space(in);
+    for (; tfs_cursor_left(in) > 0 && *in->at == '"'; count++) {
+        (void)take_string(in);
+        list.last = take_space(in);
+        if (!take(in, ','))
+            continue;
+        const struct tfs_span space = take_space(in);
+        list.next = count == 0 ? space : list.next;
+    }
+    (void)tfs_take_u8(in);
+    list.all.size = (size_t)(in->at - list.all.data);
+    if (count == 0)
+        list = (struct list){list.all, tfs_span_of("\n    "), tfs_span_of("\n    "),
+                             tfs_span_of("\n  ")};
+    return list;
+}
+
+/* Finds the list of a text that has one. False: its key is spelt with escapes. */
+static bool find_list(struct tfs_span text, struct list *list)
+{
+    struct tfs_cursor in = tfs_cursor_init(text);
+    bool found = false;
+    int depth = 0;
+
+    while (tfs_cursor_left(&in) > 0 && !found) {
+        if (*in.at == '"') {
+            const bool key = tfs_span_equal(take_string(&in), tfs_span_of("\"" KEY "\""));
+            (void)take_space(&in);
+            found = key && depth == 1 && take(&in, ':');
+        } else {
+            const uint8_t c = tfs_take_u8(&in);
+            depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+        }
+    }
+    (void)take_space(&in);
+    if (found)
+        *list = take_list(&in);
+    return found;
+}
+
+static void print_list(const struct list *list, struct tfs_beamng_names names, struct tfs_buf *out)
+{
+    struct tfs_span name;
     bool first = true;
 
-    if (tfs_beamng_json_find_strings(json, KEY, &array) <= 0)
-        return false;
-    struct spelling s = spelling_of(array);
-    size_t before = (size_t)(array.data - json.data);
-    tfs_buf_add(out, json.data, before);
     tfs_buf_u8(out, '[');
     for (; tfs_beamng_names_next(&names, &name); first = false) {
-        if (!first)
-            tfs_buf_u8(out, ',');
-        tfs_buf_add_span(out, first ? s.first : s.next);
-        tfs_beamng_json_print(out, name);
+        tfs_buf_add_text(out, first ? "" : ",");
+        tfs_buf_add_span(out, first ? list->first : list->next);
+        print_name(out, name);
     }
     if (!first)
-        tfs_buf_add_span(out, s.last);
+        tfs_buf_add_span(out, list->last);
     tfs_buf_u8(out, ']');
-    tfs_buf_add(out, array.data + array.size, json.size - before - array.size);
-    return true;
+}
+
+/* ---- the text -------------------------------------------------------------------------------- */
+
+/* The list as the library has it; NULL: the text is not JSON, or has no such list. */
+static const json_t *strings_of(const struct tfs_json *json)
+{
+    const json_t *strings = json_object_get(json->root, KEY);
+
+    for (size_t i = 0; i < json_array_size(strings); i++)
+        if (!json_is_string(json_array_get(strings, i)))
+            return NULL;
+    return json_is_array(strings) ? strings : NULL;
+}
+
+int tfs_beamng_sidecar_compare(struct tfs_span text, struct tfs_beamng_names names,
+                               enum tfs_beamng_sidecar_state *state)
+{
+    const uint32_t count = names.left;
+    struct tfs_json json;
+    struct tfs_span name;
+    struct list list;
+
+    if (tfs_json_open(text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &json) < 0)
+        return -ENOMEM;
+    const json_t *strings = strings_of(&json);
+    *state = TFS_BEAMNG_SIDECAR_DAMAGED;
+    if (strings != NULL && find_list(text, &list))
+        *state = json_array_size(strings) == count ? TFS_BEAMNG_SIDECAR_AGREES
+                                                   : TFS_BEAMNG_SIDECAR_DIFFERS;
+    for (size_t i = 0; tfs_beamng_names_next(&names, &name); i++)
+        if (*state == TFS_BEAMNG_SIDECAR_AGREES && !says(json_array_get(strings, i), name))
+            *state = TFS_BEAMNG_SIDECAR_DIFFERS;
+    tfs_json_close(&json);
+    return 0;
+}
+
+void tfs_beamng_sidecar_rewrite(struct tfs_span text, struct tfs_beamng_names names,
+                                struct tfs_buf *out)
+{
+    struct list list;
+
+    if (!find_list(text, &list))
+        return;
+    const uint8_t *behind = list.all.data + list.all.size;
+    tfs_buf_add(out, text.data, (size_t)(list.all.data - text.data));
+    print_list(&list, names, out);
+    tfs_buf_add(out, behind, (size_t)(text.data + text.size - behind));
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* What there is, read: 0, or negative when there is nothing to be read. *file stays open. */
-static int read_sidecar(const char *path, struct tfs_file_handle *file, struct tfs_blob **json,
-                        struct tfs_error *err)
+/* What there is beside a save. */
+struct beside {
+    char *path;
+    struct tfs_file_handle file;
+    enum tfs_beamng_sidecar_state state;
+    struct tfs_buf wanted; /* of one that differs: what it is to be */
+};
+
+static void beside_close(struct beside *b)
 {
-    if (tfs_file_open(path, false, file, err) < 0)
-        return err->code;
-    if (tfs_file_read(file, SIDECAR_MAX, json, err) < 0)
-        tfs_file_close(file);
-    return err->code;
+    tfs_file_close(&b->file);
+    tfs_buf_release(&b->wanted);
+    free(b->path);
 }
 
-/* Is there none that concerns us: absent, or too strange to be one? Else reading it failed. */
-static bool is_none(int code)
+static int read_text(struct beside *b, struct tfs_beamng_names names, struct tfs_error *err)
 {
-    return code == -ENOENT || code == -ENOTDIR || code == -ELOOP || code == -EINVAL ||
-           code == -EFBIG || code == -EACCES;
+    struct tfs_blob *text = NULL;
+
+    if (tfs_file_open(b->path, false, &b->file, err) < 0 ||
+        tfs_file_read(&b->file, SIDECAR_MAX, &text, err) < 0)
+        return err->code;
+    if (tfs_beamng_sidecar_compare(tfs_blob_span(text), names, &b->state) < 0)
+        tfs_fail_memory(err);
+    else if (b->state == TFS_BEAMNG_SIDECAR_DIFFERS)
+        tfs_beamng_sidecar_rewrite(tfs_blob_span(text), names, &b->wanted);
+    tfs_blob_unref(text);
+    return err->code < 0 ? err->code : tfs_buf_check(&b->wanted, err);
+}
+
+/* To be closed after a failure, too. */
+static int beside_open(const char *save_path, struct tfs_beamng_names names, struct beside *b,
+                       struct tfs_error *err)
+{
+    *b = (struct beside){.path = tfs_beamng_sidecar_path(save_path), .file.fd = -1};
+    if (b->path == NULL)
+        return errno == 0 ? 0 : tfs_fail_memory(err);
+    if (access(b->path, F_OK) == 0)
+        b->state = TFS_BEAMNG_SIDECAR_DAMAGED;
+    return read_text(b, names, err);
 }
 
 int tfs_beamng_sidecar_look(const char *save_path, struct tfs_beamng_names names,
                             enum tfs_beamng_sidecar_state *state)
 {
-    char *path = tfs_beamng_sidecar_path(save_path);
-    struct tfs_file_handle file;
-    struct tfs_blob *json = NULL;
-    struct tfs_error ignored = {0};
+    struct tfs_error why = {0};
+    struct beside b;
 
-    *state = TFS_BEAMNG_SIDECAR_ABSENT;
-    if (path == NULL)
-        return -errno;
-    int result = read_sidecar(path, &file, &json, &ignored);
-    if (result == 0) {
-        result = tfs_beamng_sidecar_compare(tfs_blob_span(json), names, state);
-        tfs_file_close(&file);
-    } else if (access(path, F_OK) == 0) {
-        *state = TFS_BEAMNG_SIDECAR_DAMAGED;
-    }
-    tfs_blob_unref(json);
-    free(path);
-    return result == -ENOMEM ? result : 0;
+    beside_open(save_path, names, &b, &why);
+    *state = b.state;
+    beside_close(&b);
+    return why.code == -ENOMEM ? why.code : 0;
 }
 
-static int replace(const char *path, struct tfs_file_handle *file, struct tfs_span json,
-                   struct tfs_keeper *keeper, struct tfs_error *err)
-{
-    struct tfs_replacement r;
-
-    if (tfs_replacement_open(path, file, &r, err) < 0)
-        return err->code;
-    if (tfs_sink_span(&r.sink, json, err) < 0) {
-        tfs_replacement_cancel(&r);
-        return err->code;
-    }
-    r.keeper = keeper;
-    return tfs_replacement_finish(&r, file, err);
-}
-
-/* Writes the sidecar that is open in `file` and says `json`, if it says other names. */
-static int rewrite(const char *path, struct tfs_file_handle *file, struct tfs_span json,
-                   struct tfs_beamng_names names, struct tfs_keeper *keeper, struct tfs_error *err)
-{
-    enum tfs_beamng_sidecar_state state;
-    struct tfs_buf out = {0};
-
-    if (tfs_beamng_sidecar_compare(json, names, &state) < 0)
-        return tfs_fail_memory(err);
-    if (state != TFS_BEAMNG_SIDECAR_DIFFERS)
-        return 0;
-    if (!tfs_beamng_sidecar_rewrite(json, names, &out) || out.failed)
-        tfs_fail_memory(err);
-    else
-        replace(path, file, tfs_buf_span(&out), keeper, err);
-    tfs_buf_release(&out);
-    return err->code;
-}
-
-/* Writes all of `json` into the temp file. */
-static int write_durably(struct tfs_replacement *r, struct tfs_span json, struct tfs_error *err)
+/* Writes all of it into the temp file. */
+static int write_durably(struct tfs_replacement *r, struct tfs_span text, struct tfs_error *err)
 {
     struct tfs_blob *back = NULL;
 
-    if (tfs_sink_span(&r->sink, json, err) < 0 || tfs_replacement_read(r, &back, err) < 0)
+    if (tfs_sink_span(&r->sink, text, err) < 0 || tfs_replacement_read(r, &back, err) < 0)
         return err->code;
     tfs_blob_unref(back);
     return fdatasync(r->fd) == 0 ? 0 : tfs_fail_errno(err, "cannot be made durable");
@@ -209,39 +306,27 @@ static int write_durably(struct tfs_replacement *r, struct tfs_span json, struct
 void tfs_beamng_sidecar_prepare(const char *save_path, struct tfs_beamng_names names,
                                 struct tfs_replacement *next)
 {
-    char *path = tfs_beamng_sidecar_path(save_path);
-    enum tfs_beamng_sidecar_state state;
-    struct tfs_file_handle file;
-    struct tfs_blob *json = NULL;
     struct tfs_error ignored = {0};
-    struct tfs_buf out = {0};
+    struct beside b;
 
-    if (path != NULL && read_sidecar(path, &file, &json, &ignored) == 0) {
-        if (tfs_beamng_sidecar_compare(tfs_blob_span(json), names, &state) == 0 &&
-            state == TFS_BEAMNG_SIDECAR_DIFFERS &&
-            tfs_beamng_sidecar_rewrite(tfs_blob_span(json), names, &out) && !out.failed &&
-            tfs_replacement_open(path, &file, next, &ignored) == 0 &&
-            write_durably(next, tfs_buf_span(&out), &ignored) < 0)
-            tfs_replacement_cancel(next);
-        tfs_file_close(&file);
-    }
-    tfs_buf_release(&out);
-    tfs_blob_unref(json);
-    free(path);
+    if (beside_open(save_path, names, &b, &ignored) == 0 && b.state == TFS_BEAMNG_SIDECAR_DIFFERS &&
+        tfs_replacement_open(b.path, &b.file, next, &ignored) == 0 &&
+        write_durably(next, tfs_buf_span(&b.wanted), &ignored) < 0)
+        tfs_replacement_cancel(next);
+    beside_close(&b);
 }
 
 static bool says_names(void *arg, int fd)
 {
     const struct tfs_beamng_names *names = arg;
-    struct tfs_file_handle file = {.fd = fd};
-    enum tfs_beamng_sidecar_state state = TFS_BEAMNG_SIDECAR_DAMAGED;
-    struct tfs_blob *json = NULL;
+    struct beside stray = {.file.fd = fd};
+    struct tfs_blob *text = NULL;
     struct tfs_error ignored = {0};
 
-    if (tfs_file_read(&file, SIDECAR_MAX, &json, &ignored) == 0)
-        (void)tfs_beamng_sidecar_compare(tfs_blob_span(json), *names, &state);
-    tfs_blob_unref(json);
-    return state == TFS_BEAMNG_SIDECAR_AGREES;
+    if (tfs_file_read(&stray.file, SIDECAR_MAX, &text, &ignored) == 0)
+        (void)tfs_beamng_sidecar_compare(tfs_blob_span(text), *names, &stray.state);
+    tfs_blob_unref(text);
+    return stray.state == TFS_BEAMNG_SIDECAR_AGREES;
 }
 
 bool tfs_beamng_sidecar_is_prepared(const char *save_path, struct tfs_beamng_names names)
@@ -253,28 +338,42 @@ bool tfs_beamng_sidecar_is_prepared(const char *save_path, struct tfs_beamng_nam
     return prepared;
 }
 
-int tfs_beamng_sidecar_update(const char *save_path, struct tfs_beamng_names names,
-                              struct tfs_keeper *keeper, struct tfs_error *err)
+static int replace(struct beside *b, struct tfs_keeper *keeper, struct tfs_error *err)
 {
-    char *path = tfs_beamng_sidecar_path(save_path);
-    struct tfs_file_handle file;
-    struct tfs_blob *json = NULL;
-    struct tfs_error why = {0};
+    struct tfs_replacement r;
 
-    if (path == NULL && errno == 0)
-        return 0;
-    if (path == NULL) {
-        tfs_fail_memory(&why);
-    } else if (read_sidecar(path, &file, &json, &why) == 0) {
-        rewrite(path, &file, tfs_blob_span(json), names, keeper, &why);
-        tfs_file_close(&file);
-    } else if (is_none(why.code)) {
-        tfs_error_reset(&why);
+    if (tfs_replacement_open(b->path, &b->file, &r, err) < 0)
+        return err->code;
+    if (tfs_sink_span(&r.sink, tfs_buf_span(&b->wanted), err) < 0) {
+        tfs_replacement_cancel(&r);
+        return err->code;
     }
+    r.keeper = keeper;
+    return tfs_replacement_finish(&r, &b->file, err);
+}
+
+/* Is there none that concerns us: absent, or too strange to be one? Else reading it failed. */
+static bool is_none(int code)
+{
+    return code == -ENOENT || code == -ENOTDIR || code == -ELOOP || code == -EINVAL ||
+           code == -EFBIG || code == -EACCES;
+}
+
+int tfs_beamng_sidecar_update(const char *save_path, struct tfs_beamng_names names,
+                              struct tfs_keeper *keeper, enum tfs_beamng_sidecar_state *state,
+                              struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+    struct beside b;
+
+    if (beside_open(save_path, names, &b, &why) < 0 && is_none(why.code))
+        tfs_error_reset(&why);
+    if (why.code == 0 && b.state == TFS_BEAMNG_SIDECAR_DIFFERS && replace(&b, keeper, &why) == 0)
+        b.state = TFS_BEAMNG_SIDECAR_AGREES;
     if (why.code < 0)
         tfs_fail(err, why.code, "the terrain is saved, but not the list of materials in %s: %s",
-                 path == NULL ? "its .terrain.json" : strrchr(path, '/') + 1, why.text);
-    tfs_blob_unref(json);
-    free(path);
+                 b.path == NULL ? "its .terrain.json" : strrchr(b.path, '/') + 1, why.text);
+    *state = b.state;
+    beside_close(&b);
     return why.code;
 }

@@ -15,10 +15,9 @@ char *tfs_beamng_sidecar_path(const char *save_path);
 int tfs_beamng_sidecar_compare(struct tfs_span json, struct tfs_beamng_names names,
                                enum tfs_beamng_sidecar_state *state);
 
-/* Appends the text with these names as its materials, all else as it is. False, and nothing
- * appended: it is not JSON or has no list of materials (which tfs_beamng_sidecar_compare tells
- * apart from no memory). */
-bool tfs_beamng_sidecar_rewrite(struct tfs_span json, struct tfs_beamng_names names,
+/* Appends the text with these names as its materials, all else as it is. Of one that is DAMAGED:
+ * nothing. */
+void tfs_beamng_sidecar_rewrite(struct tfs_span json, struct tfs_beamng_names names,
                                 struct tfs_buf *out);
 
 /* The sidecar of a save on disk. 0 or -ENOMEM. */
@@ -33,8 +32,9 @@ void tfs_beamng_sidecar_prepare(const char *save_path, struct tfs_beamng_names n
 bool tfs_beamng_sidecar_is_prepared(const char *save_path, struct tfs_beamng_names names);
 
 /* Replaces it by one with these names where it has others; one that is absent or damaged stays as
- * it is. */
+ * it is. *state: what is there then. */
 int tfs_beamng_sidecar_update(const char *save_path, struct tfs_beamng_names names,
-                              struct tfs_keeper *keeper, struct tfs_error *err);
+                              struct tfs_keeper *keeper, enum tfs_beamng_sidecar_state *state,
+                              struct tfs_error *err);
 
 #endif

@@ -348,12 +348,9 @@ static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
 
     if (!facts->sidecar_stale && tfs_blob_equal(tfs_beamng_table(before), tfs_beamng_table(after)))
         return 0;
-    int result =
-        tfs_beamng_sidecar_update(save->path, tfs_beamng_names_of(after), save->keeper, err);
+    const int result = tfs_beamng_sidecar_update(save->path, tfs_beamng_names_of(after),
+                                                 save->keeper, &state, err);
     facts->sidecar_stale = result < 0;
-    /* Without memory to look: it was just made to agree, or could not be. */
-    if (tfs_beamng_sidecar_look(save->path, tfs_beamng_names_of(after), &state) < 0)
-        state = result == 0 ? TFS_BEAMNG_SIDECAR_AGREES : TFS_BEAMNG_SIDECAR_DIFFERS;
     atomic_store(&facts->sidecar, (int)state);
     return result;
 }
@@ -380,10 +377,11 @@ static void ter_committing(struct tfs_save *save, const struct tfs_doc *doc,
 static int follow(struct tfs_save *save, struct tfs_error *err)
 {
     const struct tfs_beamng_names names = tfs_beamng_names_of(save->doc);
+    enum tfs_beamng_sidecar_state state;
     struct tfs_error ignored = {0};
 
     if (save->read_only != NULL || !tfs_beamng_sidecar_is_prepared(save->path, names) ||
-        tfs_beamng_sidecar_update(save->path, names, save->keeper, &ignored) < 0)
+        tfs_beamng_sidecar_update(save->path, names, save->keeper, &state, &ignored) < 0)
         return 0;
     return tfs_whole_file_reload(save, err);
 }

@@ -7,11 +7,11 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "text/json.h"
 
 /* A whole number; the engine may write it as 3.0. */
 static int take_number(const json_t *value, const char *name, uint32_t low, uint32_t high,
@@ -85,86 +85,22 @@ static int take_fields(const json_t *root, struct tfs_godot_meta *meta, struct t
     return take_field(root, "lod_count", 1, TFS_GODOT_LODS, &meta->lods, err);
 }
 
-/* ---- the library's memory -------------------------------------------------------------------- */
-
-/* Jansson without memory calls the text wrong, or writes where it has none. So it gets what a text
- * of this size can need at the most before it begins: an array of nothing, "[],", is the most that
- * few bytes ask for. What is given is aligned, and none of it is given back alone. */
-#define ARENA_BYTE  160
-#define ARENA_FLOOR ((size_t)16 << 10)
-#define ARENA_ALIGN 16
-
-static _Thread_local struct arena {
-    uint8_t *begin;
-    size_t used, size;
-} arena;
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void *arena_malloc(size_t size)
-{
-    size_t rounded = (size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
-
-    if (rounded < size || rounded > arena.size - arena.used)
-        return malloc(size);
-    arena.used += rounded;
-    return arena.begin + arena.used - rounded;
-}
-
-static void arena_free(void *memory)
-{
-    const uint8_t *at = memory;
-
-    if (at < arena.begin || at >= arena.begin + arena.size)
-        free(memory);
-}
-
-static void use_arena(void)
-{
-    json_set_alloc_funcs(arena_malloc, arena_free);
-}
-
-static int arena_open(size_t text, struct tfs_error *err)
-{
-    pthread_once(&once, use_arena);
-    arena = (struct arena){.size = text * ARENA_BYTE + ARENA_FLOOR};
-    arena.begin = malloc(arena.size);
-    return arena.begin == NULL ? tfs_fail_memory(err) : 0;
-}
-
-static void arena_close(void)
-{
-    free(arena.begin);
-    arena = (struct arena){0};
-}
-
-/* ---- the text -------------------------------------------------------------------------------- */
-
-static int parse(struct tfs_span text, struct tfs_godot_meta *parsed, struct tfs_error *err)
-{
-    json_error_t why;
-    json_t *root = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &why);
-
-    if (root == NULL)
-        return tfs_fail_at(err, -EBADMSG, (uint32_t)(why.line > 0 ? why.line : 0),
-                           (uint32_t)(why.column > 0 ? why.column : 0), "is not JSON: %s",
-                           why.text);
-    take_fields(root, parsed, err);
-    json_decref(root);
-    return err->code;
-}
-
 int tfs_godot_meta_parse(struct tfs_span text, struct tfs_godot_meta *meta, struct tfs_error *err)
 {
     struct tfs_godot_meta parsed = {0};
+    struct tfs_json json;
 
     if (text.size > TFS_GODOT_META_MAX)
         return tfs_fail(err, -EFBIG, "is larger than %u bytes", TFS_GODOT_META_MAX);
-    if (arena_open(text.size, err) < 0)
-        return err->code;
-    if (parse(text, &parsed, err) == 0)
+    if (tfs_json_open(text, JSON_REJECT_DUPLICATES, &json) < 0)
+        return tfs_fail_memory(err);
+    if (json.root == NULL)
+        tfs_fail_at(err, -EBADMSG, (uint32_t)(json.why.line > 0 ? json.why.line : 0),
+                    (uint32_t)(json.why.column > 0 ? json.why.column : 0), "is not JSON: %s",
+                    json.why.text);
+    else if (take_fields(json.root, &parsed, err) == 0)
         *meta = parsed;
-    arena_close();
+    tfs_json_close(&json);
     return err->code;
 }
 
