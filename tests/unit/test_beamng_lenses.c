@@ -382,9 +382,9 @@ static void check_parts(struct tree_files *of, const char *path, struct tfs_span
     }
 }
 
-START_TEST(map_and_arrays_in_parts_are_the_whole_after_an_edit_too)
+START_TEST(arrays_in_parts_are_the_whole_after_an_edit_too)
 {
-    static const char *const paths[] = {"map.png", "arrays/heights.npy", "arrays/layers.npy"};
+    static const char *const paths[] = {"arrays/heights.npy", "arrays/layers.npy"};
     struct tfs_buf terrain = {0}, heights = {0};
     struct tree_files fresh;
 
@@ -534,7 +534,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, info_says_what_the_terrain_is);
     tcase_add_test(tcase, pictures_but_the_map_are_left_out_above_8192_samples_a_side);
     tcase_add_test(tcase, map_has_the_colours_of_material_names_and_shades_slopes);
-    tcase_add_test(tcase, map_and_arrays_in_parts_are_the_whole_after_an_edit_too);
+    tcase_add_test(tcase, arrays_in_parts_are_the_whole_after_an_edit_too);
     tcase_add_test(tcase, change_of_heights_concerns_one_tile_and_no_layer);
     tcase_add_test(tcase, planes_that_an_edit_leaves_are_shared_with_the_terrain_before);
     tcase_add_test(tcase, edit_that_another_layout_would_read_is_refused);

@@ -97,7 +97,7 @@ static void add_layout(const struct tfs_beamng_layout *layout, struct tfs_buf *o
         layout->version == 7 ? "; pictures of Torque3D's editor are south up and stretched" : "");
     if (layout->side > TFS_PNG_SIDE_MAX) {
         tfs_info_line(out, "pictures", "map.png alone above %d samples a side", TFS_PNG_SIDE_MAX);
-        tfs_info_line(out, "map scale", "%" PRIu32, tfs_beamng_map_scale(layout->side));
+        tfs_info_line(out, "map scale", "%u", 1u << tfs_beamng_map_shift(layout->side));
     }
 }
 

@@ -30,8 +30,8 @@ extern const struct tfs_lens tfs_beamng_tile_heights_lens, tfs_beamng_tile_layer
 
 /* map.c */
 extern const struct tfs_lens tfs_beamng_map_lens;
-/* Samples a pixel along a side of a terrain. */
-uint32_t tfs_beamng_map_scale(uint32_t side);
+/* A pixel is 1 << shift samples along a side of a terrain. */
+uint32_t tfs_beamng_map_shift(uint32_t side);
 
 /* samples.c: for comparing */
 extern const struct tfs_voxels tfs_beamng_compared;

@@ -87,12 +87,6 @@ void tfs_beamng_tile_cut(const struct tfs_beamng_tile *tile, unsigned bytes, con
 int tfs_beamng_terrain_init(const struct tfs_doc *doc, struct tfs_beamng_terrain *terrain,
                             struct tfs_error *err)
 {
-    return tfs_beamng_terrain_init_rows(doc, 0, tfs_beamng_layout_of(doc)->side - 1, terrain, err);
-}
-
-int tfs_beamng_terrain_init_rows(const struct tfs_doc *doc, uint32_t first, uint32_t last,
-                                 struct tfs_beamng_terrain *terrain, struct tfs_error *err)
-{
     struct tfs_beamng_terrain t = {.layout = *tfs_beamng_layout_of(doc)};
 
     t.tiles = tfs_beamng_tiles_a_side(&t.layout);
@@ -100,8 +94,7 @@ int tfs_beamng_terrain_init_rows(const struct tfs_doc *doc, uint32_t first, uint
     if (t.blobs == NULL)
         return tfs_fail_memory(err);
     /* Keys are in the order of the array: y is 0, then z, then x. */
-    const size_t end = (size_t)(last / TFS_BEAMNG_TILE_SIDE + 1) * t.tiles;
-    for (size_t i = (size_t)(first / TFS_BEAMNG_TILE_SIDE) * t.tiles; i < end; i++) {
+    for (size_t i = 0; i < doc->count; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
         t.blobs[i].heights = tfs_blob_ref(chunk->blob);
         t.blobs[i].others = tfs_blob_ref(chunk->extra);

@@ -109,9 +109,6 @@ static inline struct tfs_beamng_planes tfs_beamng_terrain_planes(
 
 int tfs_beamng_terrain_init(const struct tfs_doc *doc, struct tfs_beamng_terrain *terrain,
                             struct tfs_error *err);
-/* The same for rows z = `first` to `last` alone: what is asked for of others is not there. */
-int tfs_beamng_terrain_init_rows(const struct tfs_doc *doc, uint32_t first, uint32_t last,
-                                 struct tfs_beamng_terrain *terrain, struct tfs_error *err);
 void tfs_beamng_terrain_release(struct tfs_beamng_terrain *terrain);
 
 /* Copies row z of a plane, from west to east. */
