@@ -47,13 +47,11 @@ static const struct tfs_beamng_plane *stored_plane(uint32_t sample, unsigned i)
     const struct tfs_beamng_layout layout = {.extra = (uint8_t)(sample - 3)};
     const bool corners = layout.extra == tfs_beamng_corners.bytes;
 
-    if (i <= TFS_BEAMNG_PLANE_LAYER)
-        return i == TFS_BEAMNG_PLANE_HEIGHT ? &tfs_beamng_heights : &tfs_beamng_layers;
-    if (i == TFS_BEAMNG_PLANE_CORNERS)
-        return corners ? &tfs_beamng_corners : NULL;
-    i -= TFS_BEAMNG_PLANE_TEXTURE;
-    return !corners && i < tfs_beamng_extra_count(&layout) ? tfs_beamng_extra_plane(&layout, i)
-                                                           : NULL;
+    if (i >= TFS_BEAMNG_PLANE_TEXTURE)
+        i = corners ? TFS_BEAMNG_PLANES : i - 1;
+    else if (i == TFS_BEAMNG_PLANE_CORNERS && !corners)
+        return NULL;
+    return i < tfs_beamng_plane_count(&layout) ? tfs_beamng_plane_at(&layout, i) : NULL;
 }
 
 /* ---- decoding -------------------------------------------------------------------------------- */

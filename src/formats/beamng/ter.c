@@ -45,6 +45,19 @@ const struct tfs_beamng_plane *tfs_beamng_extra_plane(const struct tfs_beamng_la
     return layout->extra == EXTRA_CORNERS ? &tfs_beamng_corners : &community[i];
 }
 
+unsigned tfs_beamng_plane_count(const struct tfs_beamng_layout *layout)
+{
+    return 2 + tfs_beamng_extra_count(layout);
+}
+
+const struct tfs_beamng_plane *tfs_beamng_plane_at(const struct tfs_beamng_layout *layout,
+                                                   unsigned i)
+{
+    if (i < 2)
+        return i == 0 ? &tfs_beamng_heights : &tfs_beamng_layers;
+    return tfs_beamng_extra_plane(layout, i - 2);
+}
+
 const char *tfs_beamng_layout_name(const struct tfs_beamng_layout *layout)
 {
     switch (layout->extra) {

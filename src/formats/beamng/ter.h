@@ -31,6 +31,10 @@ struct tfs_beamng_plane {
 
 extern const struct tfs_beamng_plane tfs_beamng_heights, tfs_beamng_layers, tfs_beamng_corners;
 
+/* All planes, in the order of the file: heights, layers, others. */
+unsigned tfs_beamng_plane_count(const struct tfs_beamng_layout *layout);
+const struct tfs_beamng_plane *tfs_beamng_plane_at(const struct tfs_beamng_layout *layout,
+                                                   unsigned i);
 /* The planes after heights and layers: 0, 1 (texture or corners) or 5 (texture and coverage). */
 unsigned tfs_beamng_extra_count(const struct tfs_beamng_layout *layout);
 const struct tfs_beamng_plane *tfs_beamng_extra_plane(const struct tfs_beamng_layout *layout,

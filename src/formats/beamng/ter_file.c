@@ -24,67 +24,41 @@ struct band {
     uint32_t height;
 };
 
-static int read_plane(const struct tfs_beamng_file *file, const struct tfs_beamng_layout *layout,
-                      const struct tfs_beamng_plane *plane, uint32_t z, const struct band *band,
-                      struct tfs_error *err)
-{
-    const uint64_t at = TFS_BEAMNG_HEADER + plane->before * tfs_beamng_samples(layout) +
-                        (uint64_t)z * layout->side * plane->bytes;
-    const size_t samples = (size_t)layout->side * band->height;
-
-    return tfs_beamng_file_copy(file, at, band->bytes + plane->before * samples,
-                                samples * plane->bytes, err);
-}
-
 static int read_band(const struct tfs_beamng_file *file, const struct tfs_beamng_layout *layout,
                      uint32_t z, const struct band *band, struct tfs_error *err)
 {
-    if (read_plane(file, layout, &tfs_beamng_heights, z, band, err) < 0 ||
-        read_plane(file, layout, &tfs_beamng_layers, z, band, err) < 0)
-        return err->code;
-    for (unsigned i = 0; i < tfs_beamng_extra_count(layout); i++)
-        if (read_plane(file, layout, tfs_beamng_extra_plane(layout, i), z, band, err) < 0)
+    const size_t samples = (size_t)layout->side * band->height;
+
+    for (unsigned i = 0; i < tfs_beamng_plane_count(layout); i++) {
+        const struct tfs_beamng_plane *plane = tfs_beamng_plane_at(layout, i);
+        const uint64_t at = TFS_BEAMNG_HEADER + plane->before * tfs_beamng_samples(layout) +
+                            (uint64_t)z * layout->side * plane->bytes;
+        if (tfs_beamng_file_copy(file, at, band->bytes + plane->before * samples,
+                                 samples * plane->bytes, err) < 0)
             return err->code;
+    }
     return 0;
 }
 
-/* A tile's samples of one plane out of its band. */
-static void cut_tile(const struct tfs_beamng_layout *layout, const struct tfs_beamng_tile *tile,
-                     const struct tfs_beamng_plane *plane, const struct band *band,
-                     uint8_t *tile_planes)
+/* A tile's samples of planes `first` to `end` - 1 out of its band. */
+static int cut_planes(const struct tfs_beamng_layout *layout, const struct band *band,
+                      struct tfs_key key, unsigned first, unsigned end, struct tfs_blob **blob,
+                      struct tfs_error *err)
 {
-    const uint8_t *south = band->bytes + plane->before * ((size_t)layout->side * band->height);
-    struct tfs_beamng_tile in_band = *tile;
-
-    in_band.z = 0;
-    tfs_beamng_tile_cut(&in_band, plane->bytes, south, (ptrdiff_t)layout->side * plane->bytes,
-                        tile_planes + plane->before * tfs_beamng_tile_samples(tile));
-}
-
-static int cut_heights(const struct tfs_beamng_layout *layout, const struct band *band,
-                       struct tfs_chunk *chunk, struct tfs_error *err)
-{
-    const struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, chunk->key);
+    struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, key);
     uint8_t bytes[TFS_BEAMNG_TILE_BYTES_MAX];
+    size_t size = 0;
 
-    cut_tile(layout, &tile, &tfs_beamng_heights, band, bytes);
-    const size_t size = tfs_beamng_tile_samples(&tile) * tfs_beamng_heights.bytes;
-    return tfs_blob_copy((struct tfs_span){bytes, size}, &chunk->blob, err);
-}
-
-static int cut_others(const struct tfs_beamng_layout *layout, const struct band *band,
-                      struct tfs_chunk *chunk, struct tfs_error *err)
-{
-    const struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, chunk->key);
-    const size_t samples = tfs_beamng_tile_samples(&tile);
-    const size_t heights = samples * tfs_beamng_heights.bytes;
-    uint8_t bytes[TFS_BEAMNG_TILE_BYTES_MAX];
-
-    cut_tile(layout, &tile, &tfs_beamng_layers, band, bytes);
-    for (unsigned i = 0; i < tfs_beamng_extra_count(layout); i++)
-        cut_tile(layout, &tile, tfs_beamng_extra_plane(layout, i), band, bytes);
-    const size_t size = samples * tfs_beamng_sample_size(layout) - heights;
-    return tfs_blob_copy((struct tfs_span){bytes + heights, size}, &chunk->extra, err);
+    tile.z = 0;
+    for (unsigned i = first; i < end; i++) {
+        const struct tfs_beamng_plane *plane = tfs_beamng_plane_at(layout, i);
+        const size_t pitch = (size_t)layout->side * plane->bytes;
+        tfs_beamng_tile_cut(&tile, plane->bytes,
+                            band->bytes + plane->before * (size_t)layout->side * band->height,
+                            (ptrdiff_t)pitch, bytes + size);
+        size += plane->bytes * tfs_beamng_tile_samples(&tile);
+    }
+    return tfs_blob_copy((struct tfs_span){bytes, size}, blob, err);
 }
 
 /* A row of tiles: first all heights, then all else. So the heights lie side by side in memory, and
@@ -101,10 +75,10 @@ static int add_row(const struct tfs_beamng_layout *layout, int32_t z, const stru
     for (int32_t x = 0; x < tiles && err->code == 0; x++) {
         row[x] = (struct tfs_chunk){
             .key = {.x = x, .z = z}, .slot = TFS_SLOT_NONE, .tag = tfs_beamng_sample_size(layout)};
-        cut_heights(layout, band, &row[x], err);
+        cut_planes(layout, band, row[x].key, 0, 1, &row[x].blob, err);
     }
     for (int32_t x = 0; x < tiles && err->code == 0; x++)
-        cut_others(layout, band, &row[x], err);
+        cut_planes(layout, band, row[x].key, 1, tfs_beamng_plane_count(layout), &row[x].extra, err);
     for (int32_t x = 0; x < tiles && err->code == 0; x++)
         tfs_edit_put(edit, &row[x], err);
     for (int32_t x = 0; x < tiles; x++) {
@@ -161,6 +135,15 @@ static struct tfs_beamng_facts *facts_of(const struct tfs_facts *facts)
 static int look_at_sidecar(struct tfs_save *save, struct tfs_facts *facts, struct tfs_span table,
                            struct tfs_error *err)
 {
+    static const char *const notes[] = {
+        [TFS_BEAMNG_SIDECAR_ABSENT] = "there was no .terrain.json beside the terrain when it was "
+                                      "read; the game makes one when it saves",
+        [TFS_BEAMNG_SIDECAR_AGREES] = NULL,
+        [TFS_BEAMNG_SIDECAR_DIFFERS] = "the .terrain.json listed other materials than the terrain "
+                                       "when it was read; the terrain counts",
+        [TFS_BEAMNG_SIDECAR_DAMAGED] = "no list of materials could be read in the .terrain.json; "
+                                       "it is left as it is",
+    };
     struct tfs_beamng_facts *own = facts_of(facts);
     enum tfs_beamng_sidecar_state state;
 
@@ -168,25 +151,9 @@ static int look_at_sidecar(struct tfs_save *save, struct tfs_facts *facts, struc
         0)
         return tfs_fail_memory(err);
     atomic_init(&own->sidecar, state);
-    switch (state) {
-    case TFS_BEAMNG_SIDECAR_AGREES:
-        break;
-    case TFS_BEAMNG_SIDECAR_ABSENT:
-        if (own->layout.version > 7)
-            return tfs_facts_note(facts, err, TFS_NOTE_WARNING,
-                                  "there was no .terrain.json beside the terrain when it was read; "
-                                  "the game makes one when it saves");
-        break;
-    case TFS_BEAMNG_SIDECAR_DIFFERS:
-        return tfs_facts_note(facts, err, TFS_NOTE_WARNING,
-                              "the .terrain.json listed other materials than the terrain when it "
-                              "was read; the terrain counts");
-    case TFS_BEAMNG_SIDECAR_DAMAGED:
-        return tfs_facts_note(facts, err, TFS_NOTE_WARNING,
-                              "no list of materials could be read in the .terrain.json; it is left "
-                              "as it is");
-    }
-    return 0;
+    if (notes[state] == NULL || (state == TFS_BEAMNG_SIDECAR_ABSENT && own->layout.version <= 7))
+        return 0;
+    return tfs_facts_note(facts, err, TFS_NOTE_WARNING, "%s", notes[state]);
 }
 
 static int make_facts(struct tfs_save *save, const struct tfs_beamng_layout *layout,
@@ -254,29 +221,19 @@ static int ter_decode_file(struct tfs_save *save, int fd, uint64_t size, struct 
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
-static int write_plane(const struct tfs_beamng_terrain *terrain,
-                       const struct tfs_beamng_plane *plane, uint8_t *row, struct tfs_sink *sink,
-                       struct tfs_error *err)
-{
-    uint32_t side = terrain->layout.side;
-
-    for (uint32_t z = 0; z < side; z++) {
-        tfs_beamng_terrain_row(terrain, plane, z, row);
-        if (sink->write(sink, row, (size_t)side * plane->bytes, err) < 0)
-            return err->code;
-    }
-    return 0;
-}
-
 static int write_planes(const struct tfs_beamng_terrain *terrain, uint8_t *row,
                         struct tfs_sink *sink, struct tfs_error *err)
 {
-    if (write_plane(terrain, &tfs_beamng_heights, row, sink, err) < 0 ||
-        write_plane(terrain, &tfs_beamng_layers, row, sink, err) < 0)
-        return err->code;
-    for (unsigned i = 0; i < tfs_beamng_extra_count(&terrain->layout); i++)
-        if (write_plane(terrain, tfs_beamng_extra_plane(&terrain->layout, i), row, sink, err) < 0)
-            return err->code;
+    const struct tfs_beamng_layout *layout = &terrain->layout;
+
+    for (unsigned i = 0; i < tfs_beamng_plane_count(layout); i++) {
+        const struct tfs_beamng_plane *plane = tfs_beamng_plane_at(layout, i);
+        for (uint32_t z = 0; z < layout->side; z++) {
+            tfs_beamng_terrain_row(terrain, plane, z, row);
+            if (sink->write(sink, row, (size_t)layout->side * plane->bytes, err) < 0)
+                return err->code;
+        }
+    }
     return 0;
 }
 
@@ -339,14 +296,20 @@ static int ter_check(struct tfs_save *save, const struct tfs_doc *doc, struct tf
     return tfs_fail(err, -EIO, "it would be read as one of another layout");
 }
 
-/* The terrain is saved; the sidecar follows a change of the names, if need be in a later commit. */
+/* It follows a change of the names, if need be in a later commit. */
+static bool sidecar_follows(const struct tfs_doc *before, const struct tfs_doc *after)
+{
+    return tfs_beamng_facts(after)->sidecar_stale ||
+           !tfs_blob_equal(tfs_beamng_table(before), tfs_beamng_table(after));
+}
+
 static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
                          const struct tfs_doc *after, struct tfs_error *err)
 {
     struct tfs_beamng_facts *facts = tfs_beamng_facts(after);
     enum tfs_beamng_sidecar_state state;
 
-    if (!facts->sidecar_stale && tfs_blob_equal(tfs_beamng_table(before), tfs_beamng_table(after)))
+    if (!sidecar_follows(before, after))
         return 0;
     const int result = tfs_beamng_sidecar_update(save->path, tfs_beamng_names_of(after),
                                                  save->keeper, &state, err);
@@ -359,13 +322,10 @@ static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
 static void ter_committing(struct tfs_save *save, const struct tfs_doc *doc,
                            struct tfs_replacement *follower)
 {
-    const bool renames = !tfs_blob_equal(tfs_beamng_table(save->doc), tfs_beamng_table(doc));
-    char *path = NULL;
-
-    if (renames)
-        tfs_beamng_sidecar_prepare(save->path, tfs_beamng_names_of(doc), follower);
-    if (renames || tfs_beamng_facts(doc)->sidecar_stale)
-        path = tfs_beamng_sidecar_path(save->path);
+    if (!sidecar_follows(save->doc, doc))
+        return;
+    tfs_beamng_sidecar_prepare(save->path, tfs_beamng_names_of(doc), follower);
+    char *path = tfs_beamng_sidecar_path(save->path);
     if (path != NULL) {
         tfs_undo_expect(save->keeper, save->path);
         tfs_undo_expect(save->keeper, path);
