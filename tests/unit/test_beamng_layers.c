@@ -250,6 +250,16 @@ START_TEST(palette_with_a_gap_or_a_used_entry_removed_is_refused)
 }
 END_TEST
 
+START_TEST(palette_in_which_a_name_moved_is_refused)
+{
+    ter_open_hex(&t, TER_A);
+    ter_check_refused(&t, "palette.txt", tfs_span_of("0 Rock\n1 Grass\n"),
+                      "material 0 is Rock, which is material 1 of the terrain");
+    ter_check_refused(&t, "palette.txt", tfs_span_of("0 Mud\n1 Rock2\n2 Rock\n"), "were moved");
+    ter_put_text(&t, "palette.txt", "0 Rock\n1 Rock\n");
+}
+END_TEST
+
 START_TEST(palette_entry_that_no_sample_uses_can_go_beside_layers_without_material)
 {
     /* Layers 0, 254 and 9; materials TER_A, TER_B, C. */
@@ -449,6 +459,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, palette_renames_appends_and_removes_unused_entries_from_the_end);
     tcase_add_test(tcase, palette_edit_that_changes_no_name_keeps_the_stored_table);
     tcase_add_test(tcase, palette_with_a_gap_or_a_used_entry_removed_is_refused);
+    tcase_add_test(tcase, palette_in_which_a_name_moved_is_refused);
     tcase_add_test(tcase, palette_entry_that_no_sample_uses_can_go_beside_layers_without_material);
     tcase_add_test(tcase, palette_holds_255_entries_and_keeps_more_that_a_file_has);
     tcase_add_test(tcase, palette_takes_names_of_65535_bytes_and_no_longer_ones);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "formats/beamng/lenses.h"
+#include "formats/beamng/materials.h"
 #include "text/lines.h"
 #include "text/name.h"
 
@@ -39,26 +40,10 @@ static int palette_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
 struct parser {
     struct tfs_beamng_names old; /* entries not yet met again */
     uint32_t old_count, count;
-    bool changed;          /* a name, or their number */
-    struct tfs_buf *table; /* entries in their canonical form */
+    bool changed;         /* a name, or their number */
+    struct tfs_buf table; /* entries in their canonical form */
     struct tfs_buf name;
 };
-
-static int parse_index(const struct parser *p, struct tfs_line *line, struct tfs_error *err)
-{
-    struct tfs_line word;
-    int64_t index;
-
-    (void)tfs_line_word(line, &word); /* a line that says something has a word */
-    if (tfs_line_number(&word, "index", 0, UINT32_MAX, &index, err) < 0)
-        return err->code;
-    if (index != p->count)
-        return tfs_fail_line(err, &word,
-                             "index %" PRId64 " stands where %" PRIu32 " is expected: materials are"
-                             " numbered from 0 without gaps, and only the last ones can be removed",
-                             index, p->count);
-    return 0;
-}
 
 /* What is refused of a name that the file did not have with this number. */
 static int check_new_name(const struct parser *p, const struct tfs_line *line,
@@ -78,22 +63,26 @@ static int check_new_name(const struct parser *p, const struct tfs_line *line,
 static int parse_line(struct parser *p, struct tfs_line line, struct tfs_error *err)
 {
     struct tfs_span old = {NULL, 0};
-    struct tfs_error why = {0};
+    struct tfs_line word;
+    int64_t index;
 
-    if (parse_index(p, &line, err) < 0)
-        return err->code;
     tfs_buf_clear(&p->name);
-    if (tfs_name_parse(&p->name, line.text, &why) < 0)
-        return tfs_fail_at(err, why.code, line.number, line.column + why.column - 1, "%s",
-                           why.text);
-    if (tfs_buf_check(&p->name, err) < 0)
+    (void)tfs_line_word(&line, &word); /* a line that says something has a word */
+    if (tfs_line_number(&word, "index", 0, UINT32_MAX, &index, err) < 0)
+        return err->code;
+    if (index != p->count)
+        return tfs_fail_line(err, &word,
+                             "index %" PRId64 " stands where %" PRIu32 " is expected: materials are"
+                             " numbered from 0 without gaps, and only the last ones can be removed",
+                             index, p->count);
+    if (tfs_line_name(&line, &p->name, err) < 0)
         return err->code;
     if (!tfs_beamng_names_next(&p->old, &old) || !tfs_span_equal(old, tfs_buf_span(&p->name))) {
         if (check_new_name(p, &line, err) < 0)
             return err->code;
         p->changed = true;
     }
-    tfs_beamng_name_add(p->table, tfs_buf_span(&p->name), p->old.nul);
+    tfs_beamng_name_add(&p->table, tfs_buf_span(&p->name), p->old.nul);
     p->count++;
     return 0;
 }
@@ -108,51 +97,78 @@ static int parse(struct parser *p, struct tfs_span text, struct tfs_error *err)
     while (tfs_lines_next(&lines, &line))
         if (parse_line(p, line, err) < 0)
             return err->code;
-    return tfs_buf_check(p->table, err);
+    return 0;
 }
 
-/* ---- removing -------------------------------------------------------------------------------- */
+/* ---- what cannot be -------------------------------------------------------------------------- */
 
-struct use {
-    uint64_t samples;
-    uint32_t x, z; /* the first one, by rows from the south */
-};
-
-/* How the materials are used; `use` has 256 entries. */
-static void count_use(const struct tfs_beamng_terrain *terrain, uint8_t *row, struct use *use)
+/* Did a name of the terrain leave its lines for this one? */
+static bool is_moved(const struct tfs_beamng_materials *old, const struct tfs_beamng_materials *new,
+                     uint32_t line, uint32_t *from)
 {
-    uint32_t side = terrain->layout.side;
+    bool moved = false;
 
-    for (uint32_t z = 0; z < side; z++) {
-        tfs_beamng_terrain_row(terrain, &tfs_beamng_layers, z, row);
-        for (uint32_t x = 0; x < side; x++)
-            if (use[row[x]].samples++ == 0) {
-                use[row[x]].x = x;
-                use[row[x]].z = z;
-            }
+    for (uint32_t i = 0; i < old->count; i++) {
+        if (!tfs_span_equal(old->at[i], new->at[line]))
+            continue;
+        if (i < new->count && tfs_span_equal(new->at[i], old->at[i]))
+            return false;
+        moved = old->at[i].size > 0;
+        *from = i;
     }
+    return moved;
 }
 
-/* Entries from `count` on, of `old_count`, shall go: none of them may be in use. Layers that never
- * had a material do not keep the others from going. */
+/* A list in which a name of the terrain moved to another line is of another moment. */
+static int check_moment(const struct tfs_doc *doc, struct tfs_span table, struct tfs_error *err)
+{
+    const bool nul = tfs_beamng_layout_of(doc)->nul;
+    struct tfs_beamng_materials old, new;
+    char name[TFS_QUOTED];
+    uint32_t from = 0;
+
+    tfs_beamng_materials_find(tfs_blob_span(tfs_beamng_table(doc)), nul, &old);
+    tfs_beamng_materials_find(table, nul, &new);
+    for (uint32_t i = 0; i < new.count; i++)
+        if (is_moved(&old, &new, i, &from))
+            return tfs_fail(err, -EBADMSG,
+                            "material %" PRIu32 " is %s, which is material %" PRIu32
+                            " of the terrain: names were moved, so this list is of another moment; "
+                            "edit the one that the save has now",
+                            i, tfs_name_quote(new.at[i], name), from);
+    return 0;
+}
+
+/* Materials from `count` on, of `old_count`, shall go: none of them may be in use. Layers that
+ * never had a material do not keep the others from going. */
 static int check_unused(const struct tfs_doc *doc, uint32_t count, uint32_t old_count,
                         struct tfs_error *err)
 {
-    const uint32_t end = old_count < TFS_BEAMNG_HOLE ? old_count : TFS_BEAMNG_HOLE;
-    struct use use[256] = {{0}};
+    const uint32_t side = tfs_beamng_layout_of(doc)->side;
     struct tfs_beamng_terrain terrain = {0};
-    uint8_t *row = malloc(tfs_beamng_layout_of(doc)->side);
+    uint32_t lowest = old_count < TFS_BEAMNG_HOLE ? old_count : TFS_BEAMNG_HOLE;
+    uint32_t first_x = 0, first_z = 0;
+    uint64_t samples = 0; /* of the lowest one in use */
+    uint8_t *row = malloc(side);
     int result = row == NULL ? tfs_fail_memory(err) : tfs_beamng_terrain_init(doc, &terrain, err);
 
-    if (result == 0)
-        count_use(&terrain, row, use);
-    for (uint32_t i = count; result == 0 && i < end; i++)
-        if (use[i].samples > 0)
-            result =
-                tfs_fail(err, -EBADMSG,
-                         "material %" PRIu32 " is used by %" PRIu64 " samples, first at %" PRIu32
-                         ",%" PRIu32 " (x,z): it cannot be removed",
-                         i, use[i].samples, use[i].x, use[i].z);
+    for (uint32_t z = 0; z < side && result == 0; z++) {
+        tfs_beamng_terrain_row(&terrain, &tfs_beamng_layers, z, row);
+        for (uint32_t x = 0; x < side; x++) {
+            if (row[x] >= count && row[x] < lowest) {
+                samples = 0;
+                lowest = row[x];
+                first_x = x;
+                first_z = z;
+            }
+            samples += row[x] == lowest;
+        }
+    }
+    if (result == 0 && samples > 0 && lowest < old_count && lowest < TFS_BEAMNG_HOLE)
+        result = tfs_fail(err, -EBADMSG,
+                          "material %" PRIu32 " is used by %" PRIu64 " samples, first at %" PRIu32
+                          ",%" PRIu32 " (x,z): it cannot be removed",
+                          lowest, samples, first_x, first_z);
     tfs_beamng_terrain_release(&terrain);
     free(row);
     return result;
@@ -160,40 +176,37 @@ static int check_unused(const struct tfs_doc *doc, uint32_t count, uint32_t old_
 
 static int store(struct tfs_edit *edit, const struct parser *p, struct tfs_error *err)
 {
+    const struct tfs_doc *doc = tfs_edit_doc(edit);
     struct tfs_buf table = {0};
     struct tfs_blob *blob = NULL;
 
-    if (p->count < p->old_count &&
-        check_unused(tfs_edit_doc(edit), p->count, p->old_count, err) < 0)
+    if (p->count < p->old_count && check_unused(doc, p->count, p->old_count, err) < 0)
         return err->code;
     tfs_buf_u32le(&table, p->count);
-    tfs_buf_add_span(&table, tfs_buf_span(p->table));
-    int result = tfs_blob_take(&table, &blob, err);
-    if (result == 0) {
+    tfs_buf_add_span(&table, tfs_buf_span(&p->table));
+    table.failed = table.failed || p->table.failed;
+    if (tfs_blob_take(&table, &blob, err) == 0 &&
+        check_moment(doc, tfs_blob_span(blob), err) == 0) {
         tfs_edit_common(edit, blob);
-        result = tfs_beamng_terrain_check_layout(edit, err);
+        tfs_beamng_terrain_check_layout(edit, err);
     }
     tfs_blob_unref(blob);
     tfs_buf_release(&table);
-    return result;
+    return err->code;
 }
 
 static int palette_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct tfs_buf table = {0};
-    struct parser p = {.old = tfs_beamng_names_of(tfs_edit_doc(edit)), .table = &table};
+    struct parser p = {.old = tfs_beamng_names_of(tfs_edit_doc(edit))};
 
-    (void)save;
-    (void)at;
-    (void)put;
+    (void)save, (void)at, (void)put;
     p.old_count = p.old.left;
-    int result = parse(&p, text, err);
-    if (result == 0 && (p.changed || p.count != p.old_count))
-        result = store(edit, &p, err);
+    if (parse(&p, text, err) == 0 && (p.changed || p.count != p.old_count))
+        store(edit, &p, err);
     tfs_buf_release(&p.name);
-    tfs_buf_release(&table);
-    return result;
+    tfs_buf_release(&p.table);
+    return err->code;
 }
 
 const struct tfs_lens tfs_beamng_palette_lens = {.get = palette_get, .put = palette_put};
