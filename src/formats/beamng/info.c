@@ -5,33 +5,28 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "formats/beamng/layers.h"
 #include "formats/beamng/lenses.h"
 #include "image/png.h"
 
 struct survey {
-    struct tfs_beamng_terrain terrain;
     uint16_t low, high;
     uint64_t layers[256]; /* samples of each */
 };
 
-static void survey_samples(struct survey *s, uint8_t *row)
+static void survey_samples(const struct tfs_doc *doc, struct survey *s)
 {
-    uint32_t side = s->terrain.layout.side;
-
-    s->low = UINT16_MAX;
-    for (uint32_t z = 0; z < side; z++) {
-        tfs_beamng_terrain_row(&s->terrain, &tfs_beamng_heights, z, row);
-        for (uint32_t x = 0; x < side; x++) {
-            uint16_t height = (uint16_t)(row[2 * x] | row[2 * x + 1] << 8);
+    *s = (struct survey){.low = UINT16_MAX};
+    for (size_t i = 0; i < doc->count; i++) {
+        const struct tfs_beamng_planes planes = tfs_beamng_planes_of(tfs_doc_at(doc, i));
+        const uint8_t *heights = planes.heights.data;
+        for (size_t k = 0; 2 * k < planes.heights.size; k++) {
+            const uint16_t height = (uint16_t)(heights[2 * k] | heights[2 * k + 1] << 8);
             s->low = height < s->low ? height : s->low;
             s->high = height > s->high ? height : s->high;
+            s->layers[planes.others.data[k]]++;
         }
-        tfs_beamng_terrain_row(&s->terrain, &tfs_beamng_layers, z, row);
-        for (uint32_t x = 0; x < side; x++)
-            s->layers[row[x]]++;
     }
 }
 
@@ -71,19 +66,15 @@ static void add_corners(const struct tfs_doc *doc, struct tfs_buf *out)
 
 static const char *sidecar_text(const struct tfs_doc *doc)
 {
-    struct tfs_beamng_facts *facts = tfs_beamng_facts(doc);
+    static const char *const texts[] = {
+        [TFS_BEAMNG_SIDECAR_ABSENT] = "absent",
+        [TFS_BEAMNG_SIDECAR_AGREES] = "agrees",
+        [TFS_BEAMNG_SIDECAR_DIFFERS] = "differs (other materials than the terrain)",
+        [TFS_BEAMNG_SIDECAR_DAMAGED] =
+            "damaged (no list of materials can be read in it); it is left as it is",
+    };
 
-    switch ((enum tfs_beamng_sidecar_state)atomic_load(&facts->sidecar)) {
-    case TFS_BEAMNG_SIDECAR_ABSENT:
-        return "absent";
-    case TFS_BEAMNG_SIDECAR_AGREES:
-        return "agrees";
-    case TFS_BEAMNG_SIDECAR_DIFFERS:
-        return "differs (other materials than the terrain)";
-    case TFS_BEAMNG_SIDECAR_DAMAGED:
-        return "damaged (no list of materials can be read in it); it is left as it is";
-    }
-    return "absent";
+    return texts[atomic_load(&tfs_beamng_facts(doc)->sidecar)];
 }
 
 static void add_layout(const struct tfs_beamng_layout *layout, struct tfs_buf *out)
@@ -138,8 +129,9 @@ static int add_survey(const struct survey *s, const struct tfs_doc *doc, struct 
 
     tfs_info_line(out, "heights", "%u to %u", s->low, s->high);
     add_metres(s, &tfs_beamng_facts(doc)->ground, out);
-    tfs_info_line(out, "height-unit", "%s",
-                  s->terrain.layout.version == 7 ? "1/32 metre" : "maxHeight / 65535 metres");
+    tfs_info_line(
+        out, "height-unit", "%s",
+        tfs_beamng_layout_of(doc)->version == 7 ? "1/32 metre" : "maxHeight / 65535 metres");
     tfs_info_line(out, "materials", "%" PRIu32, materials);
     tfs_info_line(out, "holes", "%" PRIu64, s->layers[TFS_BEAMNG_HOLE]);
     if (add_strays(s, materials, out, err) < 0)
@@ -152,26 +144,17 @@ static int add_survey(const struct survey *s, const struct tfs_doc *doc, struct 
 static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                     struct tfs_buf *out, struct tfs_error *err)
 {
-    struct survey s = {.low = 0};
-    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(doc);
-    uint8_t *row = malloc((size_t)layout->side * 2);
-    int result = row == NULL ? tfs_fail_memory(err) : tfs_beamng_terrain_init(doc, &s.terrain, err);
+    struct survey s;
 
     (void)at;
-    if (result == 0) {
-        survey_samples(&s, row);
-        tfs_info_begin(out, save, doc);
-        add_layout(layout, out);
-        add_ground(&tfs_beamng_facts(doc)->ground, out);
-        result = add_survey(&s, doc, out, err);
-    }
-    if (result == 0) {
-        tfs_info_end(out, save, doc);
-        result = tfs_buf_check(out, err);
-    }
-    tfs_beamng_terrain_release(&s.terrain);
-    free(row);
-    return result;
+    survey_samples(doc, &s);
+    tfs_info_begin(out, save, doc);
+    add_layout(tfs_beamng_layout_of(doc), out);
+    add_ground(&tfs_beamng_facts(doc)->ground, out);
+    if (add_survey(&s, doc, out, err) < 0)
+        return err->code;
+    tfs_info_end(out, save, doc);
+    return tfs_buf_check(out, err);
 }
 
 /* Samples are points, and pixels are squares around them. */

@@ -9,8 +9,8 @@
  */
 #include "formats/beamng/level.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fts.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +21,12 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/print.h"
+#include "formats/beamng/ter.h"
 
 #define OBJECTS     "main"
 #define ITEMS       "items.level.json"
 #define GROUP       "MissionGroup"
 #define LEVELS      "levels"
-#define TERRAIN     ".ter"
 #define ITEMS_MAX   (UINT64_C(256) << 20) /* bytes of a file of objects */
 #define DEPTH_MAX   32
 #define ENTRIES_MAX 500000 /* names that are looked at in one walk */
@@ -89,7 +89,6 @@ int tfs_beamng_level_around(const char *path, char **level)
 struct paths {
     char **items;
     size_t count;
-    size_t entries; /* looked at */
 };
 
 static void paths_release(struct paths *paths)
@@ -100,74 +99,51 @@ static void paths_release(struct paths *paths)
     *paths = (struct paths){0};
 }
 
-/* Takes `path`. */
-static int paths_add(struct paths *paths, char *path)
+static int paths_add(struct paths *paths, const char *path)
 {
     char **items = tfs_array_grow(paths->items, paths->count, sizeof(*items));
 
-    if (items == NULL) {
-        free(path);
+    if (items == NULL)
         return -ENOMEM;
-    }
     paths->items = items;
-    items[paths->count++] = path;
-    return 0;
+    items[paths->count] = strdup(path);
+    return items[paths->count++] == NULL ? -ENOMEM : 0;
+}
+
+static int compare_names(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static bool is_regular(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 typedef bool (*wanted_fn)(const char *name);
 
-static int walk(const char *folder, wanted_fn wanted, int depth, struct paths *paths);
-
-/* Takes `path`. */
-static int walk_entry(char *path, const char *name, wanted_fn wanted, int depth,
-                      struct paths *paths)
-{
-    struct stat st;
-    int result = 0;
-    const mode_t kind = lstat(path, &st) == 0 ? st.st_mode & S_IFMT : 0;
-
-    if (kind == S_IFREG && wanted(name))
-        return paths_add(paths, path);
-    if (kind == S_IFDIR)
-        result = walk(path, wanted, depth + 1, paths);
-    free(path);
-    return result;
-}
-
 /* The regular files of such a name below a folder. What cannot be read holds none. */
-static int walk(const char *folder, wanted_fn wanted, int depth, struct paths *paths)
-{
-    DIR *directory = depth > DEPTH_MAX ? NULL : opendir(folder);
-    struct dirent *entry;
-    int result = 0;
-
-    while (directory != NULL && result == 0 && paths->entries < ENTRIES_MAX &&
-           (entry = readdir(directory)) != NULL) {
-        char *path = NULL;
-        paths->entries++;
-        if (entry->d_name[0] == '.' || (entry->d_type == DT_REG && !wanted(entry->d_name)))
-            continue;
-        if (tfs_print(&path, "%s/%s", folder, entry->d_name) < 0)
-            result = -ENOMEM;
-        else
-            result = walk_entry(path, entry->d_name, wanted, depth, paths);
-    }
-    if (directory != NULL)
-        closedir(directory);
-    return result;
-}
-
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int find_files(const char *folder, wanted_fn wanted, struct paths *paths)
 {
-    int result = walk(folder, wanted, 0, paths);
+    char *const roots[] = {(char *)folder, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, compare_names);
+    FTSENT *entry;
+    int result = walk == NULL ? -ENOMEM : 0;
 
-    if (paths->count > 0)
-        qsort(paths->items, paths->count, sizeof(*paths->items), compare_paths);
+    errno = 0;
+    for (size_t i = 0; i < ENTRIES_MAX && result == 0 && (entry = fts_read(walk)) != NULL; i++) {
+        if (entry->fts_level > DEPTH_MAX || (entry->fts_level > 0 && entry->fts_name[0] == '.'))
+            fts_set(walk, entry, FTS_SKIP);
+        else if (entry->fts_info == FTS_NSOK && wanted(entry->fts_name) &&
+                 is_regular(entry->fts_path))
+            result = paths_add(paths, entry->fts_path);
+    }
+    if (errno == ENOMEM)
+        result = -ENOMEM;
+    if (walk != NULL)
+        fts_close(walk);
     return result;
 }
 
@@ -221,13 +197,6 @@ static const char *last_part(const char *path)
     const char *last = slash > back || back == NULL ? slash : back;
 
     return last == NULL ? path : last + 1;
-}
-
-static bool is_terrain(const char *name)
-{
-    const size_t length = strlen(name), ending = strlen(TERRAIN);
-
-    return length > ending && strcasecmp(name + length - ending, TERRAIN) == 0;
 }
 
 /* What follows `levels/NAME/` in a path of the game, where that is the name of this level; else all
@@ -285,7 +254,7 @@ static int find_named(struct tfs_beamng_level *level, const char *file, char **f
     struct stat st;
     int result = NOT_FOUND;
 
-    if (below == NULL || !is_terrain(below))
+    if (below == NULL || !tfs_beamng_is_terrain(below))
         return NOT_FOUND;
     if (tfs_print(&path, "%s/%s", level->path, below) < 0)
         return -ENOMEM;
@@ -310,7 +279,7 @@ static int find_alike(struct reading *r, const char *file, char **found)
     const char *wanted = last_part(file);
     const char *same[2] = {NULL, NULL}, *alike[2] = {NULL, NULL};
 
-    if (!r->walked && find_files(r->level->path, is_terrain, &r->terrains) < 0)
+    if (!r->walked && find_files(r->level->path, tfs_beamng_is_terrain, &r->terrains) < 0)
         return -ENOMEM;
     r->walked = true;
     for (size_t i = 0; i < r->terrains.count; i++) {
@@ -358,7 +327,7 @@ static int place_block(struct reading *r, struct tfs_beamng_block *block)
     char *path = NULL;
     int found;
 
-    if (block->file == NULL || !is_terrain(last_part(block->file)))
+    if (block->file == NULL || !tfs_beamng_is_terrain(last_part(block->file)))
         return tell(r->level, "a TerrainBlock of it names no .ter file");
     found = find_named(r->level, block->file, &path);
     if (found == NOT_FOUND)

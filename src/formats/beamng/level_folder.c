@@ -16,9 +16,10 @@
 #include "base/print.h"
 #include "formats/advice.h"
 #include "formats/beamng/level.h"
+#include "formats/beamng/ter.h"
 
 #define LEVELS      "levels"
-#define TERRAIN     ".ter"
+#define TERRAIN     ".ter" /* behind the name of a file */
 #define MISSION     ".mis"
 #define OLD_OBJECTS "main.level.json"
 
@@ -29,21 +30,28 @@ static int is_level(const char *path)
     return tfs_beamng_is_level(path);
 }
 
-/* The only level in `levels/` of an unpacked mod. */
+/* Those in `levels/` of an unpacked mod. */
+static int find_levels(const char *folder, struct tfs_first *first)
+{
+    char *levels = NULL;
+    const int result = tfs_print(&levels, "%s/" LEVELS, folder) < 0
+                           ? -ENOMEM
+                           : tfs_first_find(levels, S_IFDIR, is_level, first);
+
+    free(levels);
+    return result;
+}
+
+/* The only one of them. */
 static int find_in_mod(const char *folder, char **level)
 {
-    struct tfs_first first;
-    char *levels = NULL;
-    int result = 0;
+    struct tfs_first first = {0};
+    int result = find_levels(folder, &first);
 
     *level = NULL;
-    if (tfs_print(&levels, "%s/" LEVELS, folder) < 0)
-        return -ENOMEM;
-    result = tfs_first_find(levels, S_IFDIR, is_level, &first);
-    if (first.count == 1 && tfs_print(level, "%s/%s", levels, first.name) < 0)
+    if (first.count == 1 && tfs_print(level, "%s/" LEVELS "/%s", folder, first.name) < 0)
         result = -ENOMEM;
     free(first.name);
-    free(levels);
     return result;
 }
 
@@ -160,21 +168,15 @@ int tfs_beamng_level_parts(const char *folder, struct tfs_parts *parts, struct t
 static int has_levels(const char *folder)
 {
     struct tfs_first first = {0};
-    char *levels = NULL;
-    int result = tfs_print(&levels, "%s/" LEVELS, folder) < 0
-                     ? -ENOMEM
-                     : tfs_first_find(levels, S_IFDIR, is_level, &first);
+    const int result = find_levels(folder, &first);
 
     free(first.name);
-    free(levels);
     return result < 0 ? result : first.count > 0;
 }
 
 static int is_terrain(const char *path)
 {
-    const size_t length = strlen(path), ending = strlen(TERRAIN);
-
-    return length > ending && strcasecmp(path + length - ending, TERRAIN) == 0;
+    return tfs_beamng_is_terrain(path);
 }
 
 /* What older levels, and Torque3D's, keep their objects in. */

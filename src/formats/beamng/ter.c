@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
+#define ENDING       ".ter"
 #define VERSION_LOW  7
 #define VERSION_HIGH 9
 #define LENGTH_LONG  255 /* a u16 length follows */
@@ -85,6 +87,13 @@ uint64_t tfs_beamng_samples(const struct tfs_beamng_layout *layout)
 uint64_t tfs_beamng_table_at(const struct tfs_beamng_layout *layout)
 {
     return TFS_BEAMNG_HEADER + tfs_beamng_samples(layout) * tfs_beamng_sample_size(layout);
+}
+
+bool tfs_beamng_is_terrain(const char *name)
+{
+    const size_t length = strlen(name), ending = strlen(ENDING);
+
+    return length > ending && strcasecmp(name + length - ending, ENDING) == 0;
 }
 
 /* ---- the name table -------------------------------------------------------------------------- */

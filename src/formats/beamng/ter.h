@@ -49,6 +49,9 @@ uint64_t tfs_beamng_samples(const struct tfs_beamng_layout *layout);
 /* Where the name table begins. */
 uint64_t tfs_beamng_table_at(const struct tfs_beamng_layout *layout);
 
+/* Has a file of this name, or path, a terrain in it? */
+bool tfs_beamng_is_terrain(const char *name);
+
 /* ---- the name table -------------------------------------------------------------------------- */
 
 /* A walk over a table. A fresh one has `left` entries to come, as the table says. */

@@ -6,15 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/file.h"
 #include "formats/beamng/beamng.h"
 #include "formats/beamng/level_folder.h"
 #include "formats/beamng/sidecar.h"
 #include "formats/whole_file.h"
-
-#define ENDING ".ter"
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
@@ -367,13 +364,6 @@ static int ter_open(struct tfs_save *save, struct tfs_error *err)
 
 /* ---- probing --------------------------------------------------------------------------------- */
 
-static bool named_so(const char *name)
-{
-    size_t length = strlen(name), ending = strlen(ENDING);
-
-    return length > ending && strcasecmp(name + length - ending, ENDING) == 0;
-}
-
 /* Does the whole file have one of the layouts? Looks at its header and at its name table. */
 static bool fits(const struct tfs_probe *probe)
 {
@@ -389,7 +379,7 @@ static bool fits(const struct tfs_probe *probe)
  * decoder says best what is wrong with it. */
 static int ter_probe(const struct tfs_probe *probe)
 {
-    bool named = named_so(probe->name);
+    bool named = tfs_beamng_is_terrain(probe->name);
 
     if (!S_ISREG(probe->st.st_mode) || probe->head.size == 0)
         return TFS_BID_NONE;
@@ -424,7 +414,7 @@ const struct tfs_container tfs_beamng_ter = {
     OPENS_A_TERRAIN,
     .name = "terrain file",
     .probe = ter_probe,
-    .endings = ENDING,
+    .endings = ".ter",
     .beside = ".terrain.json",
     .beside_text =
         "says what the materials of a terrain are called; the terrain itself is the .ter "
