@@ -52,8 +52,7 @@ enum tfs_cli_flag {
     TFS_CLI_CONFLICTS = 0x800000,
     TFS_CLI_PATH = 0x1000000,
     TFS_CLI_PNG = 0x2000000,
-    TFS_CLI_MORE = 0x4000000, /* it takes further operands of the last kind */
-    TFS_CLI_GDAL = 0x8000000,
+    TFS_CLI_MORE = 0x4000000,   /* it takes further operands of the last kind */
     TFS_CLI_NAMES = 0x10000000, /* it takes -o strict-names */
     TFS_CLI_RECURSIVE = 0x20000000,
     TFS_CLI_VIRTUAL = 0x40000000,

@@ -23,8 +23,9 @@ struct tfs_found {
     struct tfs_node node;
     char *path;    /* to be opened, and for sentences */
     bool left_out; /* it contradicts another one: nothing of it is taken */
-    bool foreign;  /* an editor of the game gave it its name: it says all there is, not edits */
     bool in_sync;  /* a chunk whose raw.bin reads like the save */
+    bool waits;    /* one of the root that was refused: it is put again after all others
+                    * were */
     bool taken;    /* a file of the root: what it says has to be true in the end */
     bool array;    /* it is in arrays/, and never taken */
 };
@@ -103,7 +104,6 @@ struct tfs_import {
                           * beside it came from elsewhere, too */
     bool again;          /* a file that was taken has to be left out: take everything anew */
     bool unfinished;     /* something was not done, as was said; the rest is */
-    bool warned;         /* what was decided between files that are applied together was said */
     struct tfs_buf text; /* a file of the save, to compare */
 };
 

@@ -323,6 +323,8 @@ static void take(struct root *r)
     } else if (try_root(r, &err)) {
         r->found->taken = true;
         accept(r);
+    } else if (err.code == -EBADMSG && r->view.touched && !r->found->waits) {
+        r->found->waits = true;
     } else if (err.code && r->view.touched) {
         tfs_import_refuse(im, r->found->path, &err);
     } else if (err.code && !r->quiet) {
@@ -335,8 +337,6 @@ static void take_late(struct root *r)
     struct tfs_import *im = r->im;
     bool wanted = tfs_view_wanted(im, &r->view);
 
-    if ((r->flags & TFS_FILE_TOGETHER) != 0 && wanted)
-        return; /* take_together */
     if (!(r->view.differs || tfs_view_counts(im, &r->view)) ||
         tfs_view_shows(im, r->found, im->doc) || !tfs_view_original(im, &r->view, &r->original))
         return;
@@ -348,118 +348,12 @@ static void take_late(struct root *r)
         take(r);
 }
 
-/* ---- files that are applied together --------------------------------------------------------- */
-
-/* Of a set of the game's editor each file counts, whether it differs or not: where two take the
- * same, the answer must be the same when the set is imported once more. */
-static bool is_together(struct root *r)
+/* What was refused, once more: by now another file may have said what it lacked. */
+static void take_waiting(struct root *r)
 {
-    struct tfs_import *im = r->im;
-
-    r->flags = tfs_node_file(im->save, &r->found->node)->flags;
-    return (r->flags & TFS_FILE_TOGETHER) != 0 && !r->found->left_out &&
-           tfs_view_compare(im, &r->view, im->base) &&
-           (r->found->foreign ||
-            (tfs_view_wanted(im, &r->view) && !tfs_view_shows(im, r->found, im->doc)));
-}
-
-/* Adds what one of them says. False: it cannot be read. */
-static bool gather_one(struct root *r, struct tfs_buf *gathered)
-{
-    const struct tfs_lens *lens = tfs_node_file(r->im->save, &r->found->node)->lens;
-    struct tfs_error err = {0};
-    struct tfs_blob *text = NULL;
-
-    if (!r->found->foreign && !tfs_view_original(r->im, &r->view, &r->original))
-        return false;
-    if (tfs_view_read(r->found, &text, &err) == 0)
-        lens->gather(r->im->save, r->im->doc, tfs_node_at(r->im->save, &r->found->node),
-                     tfs_blob_span(text), tfs_buf_span(&r->original), gathered, &err);
-    tfs_blob_unref(text);
-    if (err.code < 0)
-        tfs_import_refuse(r->im, r->found->path, &err);
-    return err.code == 0;
-}
-
-/* What comes out of all of them. */
-static bool put_together(struct root *r, const struct tfs_buf *gathered, struct tfs_error *err)
-{
-    struct tfs_import *im = r->im;
-    struct tfs_error warning = {0};
-    struct tfs_edit edit;
-
-    if (tfs_edit_open(im->doc, &edit, err) < 0)
-        return false;
-    if (im->save->tree->put_gathered(im->save, &edit, tfs_buf_span(gathered), &warning, err) == 0)
-        r->after = tfs_edit_finish(&edit);
-    tfs_edit_release(&edit);
-    if (warning.code < 0 && !im->warned)
-        tfs_cli_say(im->cli, TFS_STATUS_DONE, "%s: warning: %s", im->dir, warning.text);
-    im->warned = im->warned || warning.code < 0;
-    return err->code == 0;
-}
-
-/* The found ones that are applied together; those that were taken are marked. */
-static void mark(struct tfs_found *const *members, size_t count, bool taken)
-{
-    for (size_t i = 0; i < count; i++) {
-        members[i]->taken = taken;
-        members[i]->left_out = members[i]->left_out || !taken;
-    }
-}
-
-/* Takes what was gathered of `members`, or nothing of it. */
-static void take_gathered(struct tfs_import *im, struct tfs_found *const *members, size_t count,
-                          const struct tfs_buf *gathered)
-{
-    struct root r = {.im = im, .found = members[0]};
-    struct tfs_error err = {0};
-
-    /* Named is the first of the last family: of a mask whose pixels nobody takes. */
-    for (size_t i = 1; i < count; i++)
-        if (members[i]->node.file != r.found->node.file)
-            r.found = members[i];
-    if (!put_together(&r, gathered, &err)) {
-        tfs_import_refuse(im, r.found->path, &err);
-    } else if (contradicts_nothing(&r, &err)) {
-        tfs_import_advance(im, r.after);
-        r.after = NULL;
-        mark(members, count, true);
-    } else if (err.code < 0) {
-        tfs_import_refuse(im, r.found->path, &err);
-    } else {
-        mark(members, count, false);
-    }
-    root_release(&r);
-}
-
-/* Of the views of the root: those that are one statement. */
-static void take_together(struct tfs_import *im, const struct tfs_view *views, size_t total)
-{
-    struct tfs_found **members = calloc(total + 1, sizeof(struct tfs_found *));
-    struct tfs_buf gathered = {0};
-    struct tfs_error err = {0};
-    bool good = members != NULL;
-    size_t count = 0, differ = 0;
-
-    for (size_t i = 0; i < total && good; i++) {
-        struct root r = {.im = im, .found = views[i].found, .view = views[i]};
-        if (is_together(&r)) {
-            good = gather_one(&r, &gathered);
-            members[count++] = r.found;
-            differ += r.view.differs;
-        }
-        root_release(&r);
-    }
-    if (members == NULL) {
-        tfs_fail_memory(&err);
-        tfs_import_refuse(im, im->dir, &err);
-    } else if (good && differ > 0 && im->status != TFS_STATUS_SYSTEM) {
-        take_gathered(im, members, count, &gathered);
-        im->counts.files += members[0]->taken ? differ : 0;
-    }
-    tfs_buf_release(&gathered);
-    free(members);
+    if (r->found->waits)
+        take_late(r);
+    r->found->waits = false;
 }
 
 /* ---- what the save shows --------------------------------------------------------------------- */
@@ -500,29 +394,14 @@ bool tfs_import_is_shown(const struct tfs_import *im, struct tfs_key key)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* The place among the others of those that are applied together; `count`: there are none. */
-static size_t first_together(const struct tfs_import *im, const struct tfs_view *views,
-                             size_t count)
-{
-    size_t i = 0;
-
-    while (i < count &&
-           (tfs_node_file(im->save, &views[i].found->node)->flags & TFS_FILE_TOGETHER) == 0)
-        i++;
-    return i;
-}
-
 static void each_root(struct tfs_import *im, bool late, void (*step)(struct root *r))
 {
-    const bool together = step == take_late;
     struct tfs_view *views;
     size_t count;
 
     if (!tfs_views_of(im, &im->root, &views, &count))
         return;
     for (size_t i = 0; i < count && im->status != TFS_STATUS_SYSTEM; i++) {
-        if (together && i == first_together(im, views, count))
-            take_together(im, views, count);
         struct root r = {.im = im, .found = views[i].found, .view = views[i]};
 
         r.flags = tfs_node_file(im->save, &r.found->node)->flags;
@@ -561,6 +440,7 @@ void tfs_import_roots_late(struct tfs_import *im)
 
     im->cli->again = true; /* directories of chunks are looked into a second time */
     each_root(im, true, take_late);
+    each_root(im, true, take_waiting);
     if (im->cli->remove)
         tfs_import_missing_files(im, &top, &im->root, on_removed, im);
 }

@@ -125,52 +125,12 @@ static bool is_array(const struct tfs_save *save, const struct tfs_node *node)
     return file != NULL && (file->views & TFS_VIEWS_ARRAYS) != 0;
 }
 
-/* What the game's editor says about what it exported. */
-static enum tfs_status check_about(struct walk *walk, const char *path)
+/* A name that the tree lacks. Those of edits that were set aside are taken, or named, elsewhere. */
+static enum tfs_status scan_other(struct walk *walk, const char *name, const char *path)
 {
-    const struct tfs_found about = {.path = (char *)path};
-    struct tfs_error err = {0};
-    struct tfs_blob *text = NULL;
-
-    if (tfs_view_read(&about, &text, &err) == 0)
-        walk->save->tree->foreign->check(walk->save, walk->doc, tfs_blob_span(text), &err);
-    tfs_blob_unref(text);
-    return err.code < 0 ? tfs_cli_report(walk->cli, path, &err) : TFS_STATUS_DONE;
-}
-
-/* A name that the tree lacks. Takes `path`. */
-static enum tfs_status scan_foreign(struct walk *walk, const char *name, char *path)
-{
-    const struct tfs_foreign *foreign =
-        walk->dir->directory == TFS_DIR_TOP ? walk->save->tree->foreign : NULL;
-    enum tfs_status status = TFS_STATUS_DONE;
-    struct tfs_error err = {0};
-    struct tfs_buf alias = {0};
-    struct tfs_node node;
-
-    if (foreign != NULL && foreign->is_about(name)) {
-        status = check_about(walk, path);
-        goto out;
-    }
     if (walk->cli->removals != NULL && walk->dir->directory == TFS_DIR_TOP && tfs_aside_name(name))
-        goto out; /* it is taken, or named, elsewhere */
-    int found = foreign == NULL ? 0 : foreign->path(walk->save, walk->doc, name, &alias, &err);
-    tfs_buf_u8(&alias, 0);
-    if (found > 0 && tfs_buf_check(&alias, &err) == 0 &&
-        tfs_tree_resolve(walk->save, walk->doc, (const char *)alias.data, false, &node) == 0) {
-        status = add(walk->cli, walk->list, &node, path);
-        if (status == TFS_STATUS_DONE)
-            walk->list->items[walk->list->count - 1].foreign = true;
-        path = NULL;
-    } else if (err.code < 0) {
-        status = tfs_cli_report(walk->cli, path, &err);
-    } else {
-        status = ignore(walk->cli, path, "the tree has no such name");
-    }
-out:
-    tfs_buf_release(&alias);
-    free(path);
-    return status;
+        return TFS_STATUS_DONE;
+    return ignore(walk->cli, path, "the tree has no such name");
 }
 
 static enum tfs_status scan_name(struct walk *walk, const char *name, char *path)
@@ -182,7 +142,7 @@ static enum tfs_status scan_name(struct walk *walk, const char *name, char *path
     if (found == -ENOMEM) {
         status = tfs_cli_say(walk->cli, TFS_STATUS_SYSTEM, "%s: out of memory", path);
     } else if (found < 0) {
-        return scan_foreign(walk, name, path);
+        status = scan_other(walk, name, path);
     } else if (!tfs_node_is_directory(&node)) {
         status = add(walk->cli, walk->list, &node, path);
         if (status == TFS_STATUS_DONE)
@@ -212,20 +172,6 @@ static int compare_files(const void *a, const void *b)
     return strcmp(left->path, right->path);
 }
 
-/* An editor's name and our own may mean the same file. */
-static enum tfs_status check_twice(struct tfs_cli *cli, const struct tfs_found_list *list)
-{
-    for (size_t i = 1; i < list->count; i++) {
-        const struct tfs_found *a = &list->items[i - 1], *b = &list->items[i];
-        if (!tfs_node_is_directory(&a->node) && a->node.file == b->node.file &&
-            a->node.member == b->node.member)
-            return tfs_cli_say(cli, TFS_STATUS_BAD,
-                               "%s and %s are the same file of the tree: take one of them away",
-                               a->path, b->path);
-    }
-    return TFS_STATUS_DONE;
-}
-
 enum tfs_status tfs_found_scan(struct tfs_cli *cli, struct tfs_save *save,
                                const struct tfs_doc *doc, const struct tfs_node *top,
                                const char *path, struct tfs_found_list *list)
@@ -235,7 +181,7 @@ enum tfs_status tfs_found_scan(struct tfs_cli *cli, struct tfs_save *save,
 
     if (list->count)
         qsort(list->items, list->count, sizeof(*list->items), compare_files);
-    return status ? status : check_twice(cli, list);
+    return status;
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

@@ -137,28 +137,6 @@ static enum tfs_status print_info(struct tfs_cli *cli, struct tfs_span text)
     return status != TFS_STATUS_DONE ? status : tfs_cli_print(cli, text);
 }
 
-/* What gdal_translate takes. */
-static enum tfs_status print_gdal(struct tfs_cli *cli)
-{
-    const char *path = cli->operands[0];
-    struct tfs_error err = {0};
-    struct tfs_buf out = {0};
-    struct tfs_save *save;
-    enum tfs_status status = tfs_cli_open(cli, path, TFS_LOCK_NONE, &save);
-
-    if (status)
-        return status;
-    if (save->tree->gdal == NULL)
-        tfs_fail(&err, -EINVAL, "--gdal is for terrains of BeamNG and Torque3D in their level");
-    else
-        save->tree->gdal(save, save->doc, &out, &err);
-    status =
-        err.code < 0 ? tfs_cli_report(cli, path, &err) : tfs_cli_print(cli, tfs_buf_span(&out));
-    tfs_buf_release(&out);
-    tfs_save_close(save);
-    return status;
-}
-
 enum tfs_status tfs_cli_info(struct tfs_cli *cli)
 {
     struct tfs_save *save;
@@ -166,8 +144,6 @@ enum tfs_status tfs_cli_info(struct tfs_cli *cli)
     struct tfs_buf text = {0};
     struct tfs_error err = {0};
 
-    if ((cli->flags & TFS_CLI_GDAL) != 0)
-        return print_gdal(cli);
     cli->options.views = TFS_VIEWS_EVERY;
     enum tfs_status status = tfs_cli_open(cli, cli->operands[0], TFS_LOCK_NONE, &save);
     if (status != TFS_STATUS_DONE)

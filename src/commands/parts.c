@@ -23,8 +23,6 @@
 #include "formats/chosen.h"
 #include "formats/parts.h"
 
-#define PICTURE ".png" /* what editors export */
-
 /* The command for the saves of a folder. */
 struct each {
     struct tfs_cli *cli;
@@ -75,11 +73,6 @@ static enum tfs_status run_each(const struct each *e)
 {
     enum tfs_status status = TFS_STATUS_DONE;
 
-    if ((e->cli->flags & TFS_CLI_GDAL) != 0 && e->parts->count > 1)
-        return tfs_cli_say(e->cli, TFS_STATUS_USAGE,
-                           "%s: --gdal is of one terrain, and this holds several: give one, such "
-                           "as %s",
-                           e->folder, e->parts->items[0].save);
     for (size_t i = 0; i < e->parts->count && !e->cli->unread; i++) {
         const struct tfs_part *part = &e->parts->items[i];
         if ((e->cli->flags & TFS_CLI_JSON) == 0)
@@ -315,90 +308,6 @@ static enum tfs_status find_strays(const struct each *e, const char *tree, const
 
 /* ---- DIR SAVE -------------------------------------------------------------------------------- */
 
-/* Is the file one that an editor exported of a save called so: `NAME_heightmap.png`? */
-static bool is_export_of(const char *file, const char *name)
-{
-    const size_t length = strlen(name), all = strlen(file), ending = strlen(PICTURE);
-
-    return strncasecmp(file, name, length) == 0 && file[length] == '_' && all > ending &&
-           strcasecmp(file + all - ending, PICTURE) == 0;
-}
-
-static const char *last_name(const struct tfs_part *part)
-{
-    const char *slash = strrchr(part->path, '/');
-
-    return slash == NULL ? part->path : slash + 1;
-}
-
-/* The length of the longest name that a file is an export of; 0: there is none. */
-static size_t exported_from(const struct each *e, const char *file)
-{
-    size_t longest = 0;
-
-    for (size_t i = 0; i < e->parts->count; i++) {
-        const char *name = last_name(&e->parts->items[i]);
-        if (is_export_of(file, name) && strlen(name) > longest)
-            longest = strlen(name);
-    }
-    return longest;
-}
-
-/* Adds the saves that a file may be an export of: several, where several have one name. */
-static void add_exported(const struct each *e, const char *file, const struct tfs_part *found[2])
-{
-    const size_t length = exported_from(e, file);
-
-    for (size_t i = 0; i < e->parts->count && length > 0; i++) {
-        const struct tfs_part *part = &e->parts->items[i];
-        if (strlen(last_name(part)) == length && is_export_of(file, last_name(part)) &&
-            part != found[0])
-            found[found[0] != NULL] = part;
-    }
-}
-
-/* Looks at DIR for exports: found[0] and found[1] are the first two saves that it has files of. */
-static void find_exports(const struct each *e, const struct tfs_part *found[2])
-{
-    DIR *directory = opendir(e->operands[0]);
-    struct dirent *entry;
-
-    found[0] = found[1] = NULL;
-    while (directory != NULL && (entry = readdir(directory)) != NULL)
-        add_exported(e, entry->d_name, found);
-    if (directory != NULL)
-        closedir(directory);
-}
-
-/* Is DIR the tree of one save, of which nobody knows which? */
-static bool is_tree(const struct each *e)
-{
-    char *chunks = join(e->operands[0], "chunks");
-    const bool is = chunks == NULL || access(chunks, F_OK) == 0;
-
-    free(chunks);
-    return is;
-}
-
-/* DIR has no directory of any of the saves: it may be what an editor exported of one. */
-static enum tfs_status import_export(const struct each *e)
-{
-    const struct tfs_part *found[2];
-
-    find_exports(e, found);
-    if (found[0] == NULL || is_tree(e))
-        return tfs_cli_say(e->cli, TFS_STATUS_BAD,
-                           "%s: it has nothing of the saves of %s: nothing was taken. What is "
-                           "meant for one of them belongs into a directory such as its %s",
-                           e->operands[0], e->folder, e->parts->items[0].path);
-    if (found[1] != NULL)
-        return tfs_cli_say(e->cli, TFS_STATUS_BAD,
-                           "%s: it has files of several saves of %s: nothing was taken. Put each "
-                           "set into a directory of its own, such as its %s and %s",
-                           e->operands[0], e->folder, found[0]->path, found[1]->path);
-    return run_with(e, strdup(e->operands[0]), strdup(found[0]->save));
-}
-
 /* A directory in the place of a save may hold somebody's edits. */
 static enum tfs_status tell_import(const struct each *e, const char *tree, const char *path,
                                    bool among)
@@ -498,7 +407,10 @@ static enum tfs_status run_import(struct each *e)
     enum tfs_status told, status;
 
     if (!has_part(e))
-        return import_export(e);
+        return tfs_cli_say(e->cli, TFS_STATUS_BAD,
+                           "%s: it has nothing of the saves of %s: nothing was taken. What is "
+                           "meant for one of them belongs into a directory such as its %s",
+                           e->operands[0], e->folder, e->parts->items[0].path);
     status = look_aside(e, &told);
     if (status == TFS_STATUS_DONE)
         status = find_strays(e, e->operands[0], "", tell_import);

@@ -10,7 +10,7 @@
 
 const struct tfs_command tfs_commands[] = {
     {"info", "SAVE...", "print what the save is: format, version, chunks, bounds", tfs_cli_info,
-     TFS_OPERANDS_SAVE, 1, TFS_CLI_MANY | TFS_CLI_RECURSIVE | TFS_CLI_JSON | TFS_CLI_GDAL},
+     TFS_OPERANDS_SAVE, 1, TFS_CLI_MANY | TFS_CLI_RECURSIVE | TFS_CLI_JSON},
     {"check", "SAVE...", "decode every chunk; print what is damaged, unusual or read-only",
      tfs_cli_check, TFS_OPERANDS_SAVE, 1,
      TFS_CLI_MANY | TFS_CLI_RECURSIVE | TFS_CLI_JSON | TFS_CLI_QUIET},
@@ -56,8 +56,6 @@ const struct tfs_flag tfs_flags[] = {
     {"restore", NULL, "take every file that differs from the save, edited or not", TFS_CLI_RESTORE},
     {"prefer", "WHAT", "which files win a contradiction: voxels, grids, raw or pictures",
      TFS_CLI_PREFER},
-    {"gdal", NULL, "print gdal_translate options for the heightmap.png of a level, in metres",
-     TFS_CLI_GDAL},
     {"stat", NULL, "print only the summary", TFS_CLI_STAT},
     {"all-rows", NULL, "print every voxel that differs", TFS_CLI_ALL_ROWS},
     {"json", NULL, "print JSON, for programs", TFS_CLI_JSON},

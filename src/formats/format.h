@@ -131,13 +131,6 @@ struct tfs_lens {
                      uint64_t offset, bool hole);
     /* Bytes that are in no hole; with `seek`. */
     uint64_t (*stored)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
-
-    /* Files with TFS_FILE_TOGETHER: adds what the text says that differs from `original` (empty:
-     * there was nothing) to what was gathered of other such files; empty for the first. `doc` is
-     * the same for all. */
-    int (*gather)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                  struct tfs_span text, struct tfs_span original, struct tfs_buf *gathered,
-                  struct tfs_error *err);
 };
 
 static inline struct tfs_at tfs_lens_at(const struct tfs_lens *lens, struct tfs_key key,
@@ -156,9 +149,7 @@ enum tfs_file_flags {
     TFS_FILE_OVERLAY = 32, /* of a text that began with what the file showed, only what differs from
                             * that is an edit (tfs_put.original): pages of a mapping come back
                             * whole */
-    TFS_FILE_TOGETHER = 64, /* those of the root with this flag are one statement where `import`
-                             * takes several: lens->gather, tree->put_gathered */
-    TFS_FILE_SUMMED = 128,  /* tfs_voxels.sum has in it what the file says, though it is apart */
+    TFS_FILE_SUMMED = 64,  /* tfs_voxels.sum has in it what the file says, though it is apart */
 };
 
 /* The sets of files that `-o views=` chooses from (formats/chosen.h). Files of one set do not
@@ -228,19 +219,6 @@ struct tfs_file {
 #define TFS_FILES_MAX 32
 
 struct tfs_voxels; /* formats/picture/picture.h */
-
-/* What the game's own editor exports, in a directory that `import` is given. */
-struct tfs_foreign {
-    /* Appends the path in the tree of the file that it exports under this name: 1. 0: it exports
-     * none. Negative with a sentence: it is not one of this save. */
-    int (*path)(struct tfs_save *save, const struct tfs_doc *doc, const char *name,
-                struct tfs_buf *path, struct tfs_error *err);
-    /* Is it what the editor says about such files? */
-    bool (*is_about)(const char *name);
-    /* Does that fit this save? */
-    int (*check)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_span text,
-                 struct tfs_error *err);
-};
 
 /* Tells why a chunk stays as it is. */
 typedef void (*tfs_refused_fn)(void *arg, const struct tfs_chunk *chunk, const char *why);
@@ -315,16 +293,6 @@ struct tfs_tree {
      * as chunk: may the parts? NULL: they may. */
     bool (*fits)(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                  const struct tfs_chunk *chunk);
-
-    /* Makes the edit say what was gathered of files with TFS_FILE_TOGETHER. *warning: what had to
-     * be decided. NULL: there are no such files. */
-    int (*put_gathered)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_span gathered,
-                        struct tfs_error *warning, struct tfs_error *err);
-    /* Appends the options of gdal_translate that make a GeoTIFF in metres of heightmap.png. EINVAL
-     * with sentence: what that takes is not known. NULL: saves of this format have no metres. */
-    int (*gdal)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_buf *out,
-                struct tfs_error *err);
-    const struct tfs_foreign *foreign; /* NULL: there is no such editor */
 
     /* Which chunk files read differently: bit i = chunk_files[i]. Either may be NULL. May say too
      * much, never too little. NULL: all. */

@@ -90,13 +90,12 @@ run 0 "check of a level" check mod
 # ---- metres ---------------------------------------------------------------------------------------------
 
 fresh
-run 0 "info --gdal prints options" info --gdal mod
-echo '-of GTiff -ot Float32 -scale 0 65535 -10.5 489.5 -a_ullr -129 127 127 -129' >wanted
-same wanted out "for pixels around the samples"
+run 0 "info of a level has what GDAL needs" info mod
+says out '^gdal: -scale 0 65535 -10.5 489.5 -a_ullr -129 127 127 -129$' "for pixels around the samples"
 if command -v gdal_translate >/dev/null; then
     "$TFS" cat mod heightmap.png >h.png
     # shellcheck disable=SC2046 # options
-    gdal_translate -q $("$TFS" info --gdal mod) h.png h.tif && gdalinfo -mm h.tif >tif
+    gdal_translate -q -of GTiff -ot Float32 $(sed -n 's/^gdal: //p' out) h.png h.tif && gdalinfo -mm h.tif >tif
     metres=$("$TFS" info mod | sed -n 's/^metres: \(.*\) to \(.*\)/\1,\2/p')
     grep -q "Min/Max=$metres" tif
     ok "GDAL makes the same metres of it"
@@ -105,10 +104,6 @@ else
     skip "GDAL makes the same metres of it" "no gdal_translate"
 fi
 cp mod/levels/demo/theTerrain.ter alone.ter
-run 1 "--gdal of a terrain without level" info --gdal alone.ter
-says err 'its position and height in metres are not known' "says why not"
-"$TOOLS/make_region" --chunks 1 some.cosmicreach
-run 1 "--gdal of another game" info --gdal some.cosmicreach
 "$TFS" cat mod heightmap.png >ours.png
 "$TFS" put alone.ter heightmap.png <ours.png
 ok "a terrain without level takes a height map with texts"
@@ -116,15 +111,42 @@ sed -i 's/"maxHeight":500/"maxHeight":512/' mod/levels/demo/$items
 run 1 "a height map of another scale" put mod heightmap.png <ours.png
 says err 'the picture says that it is of a terrain with max-height 500, this one has 512' "is refused with both"
 
+# ---- masks of one import --------------------------------------------------------------------------------
+
+# paint MASK COLOUR: a rectangle of a mask in out.d.
+paint() {
+    convert "out.d/layers/$1.png" -fill "$2" -draw 'rectangle 0,0 9,9' m.png && mv m.png "out.d/layers/$1.png"
+}
+
+if command -v convert >/dev/null; then
+    fresh --size 64 --seed 5
+    rm -r out.d
+    run 0 "an export" export mod out.d
+    for mask in 00_Grass 01_DirtRoad 02_Rock 04_'asphalt worn' 05_warning_material; do
+        paint "$mask" black
+    done
+    paint 03_BeachSand white
+    run 0 "import of masks of which one takes what the others give away" import out.d mod
+    says err '[2-6] files taken' "takes them"
+    python3 -S "$ROOT/tests/tools/ter.py" at mod/levels/demo/theTerrain.ter 9 54 | grep -q '^[0-9]* 3$'
+    ok "also what was layer 0"
+    paint 01_DirtRoad white
+    cp mod/levels/demo/theTerrain.ter before.ter
+    run 1 "import of a pixel that is white in two masks" import out.d mod
+    says err '03_BeachSand.png and .*01_DirtRoad.png contradict each other' "names both"
+    cmp -s mod/levels/demo/theTerrain.ter before.ter
+    ok "nothing was written"
+    rm -r out.d before.ter
+else
+    skip "import of masks" "no ImageMagick"
+fi
+
 # ---- several terrains -----------------------------------------------------------------------------------
 
 fresh --terrains 3
 run 0 "info of a level with several terrains" info mod
 says out '^save: terrains/theTerrain$' "names the first"
 says out '^save: terrains/theTerrain3$' "and the last"
-run 2 "--gdal of such a level" info --gdal mod
-says err '^terrainfs: mod: --gdal is of one terrain, and this holds several: give one, such as .*/theTerrain.ter$' "names one"
-run 0 "info of it" info mod
 [ "$(grep -c '^position: ' out)" = 3 ]
 ok "each has its position"
 run 0 "cat takes the path of the tree" cat mod terrains/theTerrain2/info.txt

@@ -100,6 +100,27 @@ static void add_metres(const struct survey *s, const struct tfs_beamng_ground *g
                       ground->low + s->high * ground->metres);
 }
 
+/* What makes metres of heightmap.png. Samples are points, and pixels are squares around them. */
+static void add_gdal(const struct tfs_beamng_layout *layout, const struct tfs_beamng_ground *g,
+                     struct tfs_buf *out)
+{
+    const double half = g->square / 2, length = (layout->side - 1) * g->square;
+    const double numbers[] = {g->low,
+                              g->low + UINT16_MAX * g->metres,
+                              g->position[0] - half,
+                              g->position[1] + length + half,
+                              g->position[0] + length + half,
+                              g->position[1] - half};
+    char text[6][TFS_BEAMNG_NUMBER_ROOM];
+
+    if (!g->scaled || layout->side > TFS_PNG_SIDE_MAX)
+        return;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        tfs_beamng_number(numbers[i], text[i]);
+    tfs_info_line(out, "gdal", "-scale 0 65535 %s %s -a_ullr %s %s %s %s", text[0], text[1],
+                  text[2], text[3], text[4], text[5]);
+}
+
 /* Where it lies in its level. */
 static void add_ground(const struct tfs_beamng_ground *ground, struct tfs_buf *out)
 {
@@ -151,39 +172,10 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     tfs_info_begin(out, save, doc);
     add_layout(tfs_beamng_layout_of(doc), out);
     add_ground(&tfs_beamng_facts(doc)->ground, out);
+    add_gdal(tfs_beamng_layout_of(doc), &tfs_beamng_facts(doc)->ground, out);
     if (add_survey(&s, doc, out, err) < 0)
         return err->code;
     tfs_info_end(out, save, doc);
-    return tfs_buf_check(out, err);
-}
-
-/* Samples are points, and pixels are squares around them. */
-int tfs_beamng_gdal(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_buf *out,
-                    struct tfs_error *err)
-{
-    const struct tfs_beamng_ground *g = &tfs_beamng_facts(doc)->ground;
-    const uint32_t side = tfs_beamng_layout_of(doc)->side;
-    const double half = g->square / 2, length = (side - 1) * g->square;
-    const double numbers[] = {g->low,
-                              g->low + UINT16_MAX * g->metres,
-                              g->position[0] - half,
-                              g->position[1] + length + half,
-                              g->position[0] + length + half,
-                              g->position[1] - half};
-    char text[TFS_BEAMNG_NUMBER_ROOM];
-
-    (void)save;
-    if (!g->scaled)
-        return tfs_fail(err, -EINVAL,
-                        "its position and height in metres are not known: a TerrainBlock of the "
-                        "level around it has to say them");
-    if (side > TFS_PNG_SIDE_MAX)
-        return tfs_fail(err, -EINVAL, "there is no heightmap.png above %d samples a side",
-                        TFS_PNG_SIDE_MAX);
-    tfs_buf_add_text(out, "-of GTiff -ot Float32 -scale 0 65535");
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        tfs_buf_printf(out, "%s %s", i == 2 ? " -a_ullr" : "", tfs_beamng_number(numbers[i], text));
-    tfs_buf_u8(out, '\n');
     return tfs_buf_check(out, err);
 }
 

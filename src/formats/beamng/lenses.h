@@ -8,9 +8,6 @@
 
 /* info.c */
 extern const struct tfs_lens tfs_beamng_info_lens;
-/* tfs_tree.gdal */
-int tfs_beamng_gdal(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_buf *out,
-                    struct tfs_error *err);
 
 /* palette.c */
 extern const struct tfs_lens tfs_beamng_palette_lens, tfs_beamng_array_palette_lens;

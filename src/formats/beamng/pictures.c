@@ -10,7 +10,6 @@
 
 #include "formats/beamng/layers.h"
 #include "formats/beamng/lenses.h"
-#include "formats/beamng/masks.h"
 #include "image/png.h"
 
 /* What one picture shows. Of a family: as `member` says. */
@@ -195,6 +194,8 @@ static int check_texts(const struct tfs_doc *doc, const struct tfs_png_source *p
     return err->code;
 }
 
+#define BRUSH 128 /* a grey from here on is white */
+
 /* White becomes the mask's layer, and what was its layer and is black now becomes layer 0. What is
  * as it was in `was`, the mask that this one was made from (NULL: none), stays. */
 static int paint(const struct taking *t, uint32_t y, const uint8_t *pixels, const uint8_t *was,
@@ -204,8 +205,8 @@ static int paint(const struct taking *t, uint32_t y, const uint8_t *pixels, cons
 
     memcpy(layers, t->now, t->pitch);
     for (size_t x = 0; x < t->pitch; x++) {
-        const bool white = pixels[x] >= TFS_BEAMNG_BRUSH;
-        if (white == (layers[x] == layer) || (was != NULL && white == (was[x] >= TFS_BEAMNG_BRUSH)))
+        const bool white = pixels[x] >= BRUSH;
+        if (white == (layers[x] == layer) || (was != NULL && white == (was[x] >= BRUSH)))
             continue;
         if (!white && layer == 0)
             return tfs_fail(err, -EBADMSG,
@@ -332,49 +333,7 @@ const struct tfs_lens tfs_beamng_layers_picture_lens = {
 const struct tfs_lens tfs_beamng_extra_lens = {
     .param = &extra_picture, .get = picture_get, .put = picture_put, .size = picture_size};
 
-/* ---- masks that are applied together --------------------------------------------------------- */
-
-/* The samples of a picture of masks. */
-static int read_mask(const struct tfs_doc *doc, const struct picture *picture, struct tfs_span png,
-                     struct tfs_buf *samples, struct tfs_error *err)
-{
-    const struct tfs_png_shape shape = shape_of(doc, picture);
-    unsigned depth;
-
-    return tfs_png_read(png, &shape, samples, &depth, err);
-}
-
-static int mask_gather(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                       struct tfs_span text, struct tfs_span original, struct tfs_buf *gathered,
-                       struct tfs_error *err)
-{
-    const struct picture picture = picture_of(doc, at);
-    struct tfs_buf now = {0}, before = {0}, layers = {0};
-
-    (void)save;
-    if (read_mask(doc, &picture, text, &now, err) == 0 &&
-        (original.size == 0 || read_mask(doc, &picture, original, &before, err) == 0) &&
-        tfs_beamng_terrain_picture(doc, &tfs_beamng_layers, &layers, err) == 0) {
-        const struct tfs_beamng_mask mask = {.layer = picture.layer,
-                                             .count = now.size,
-                                             .now = now.data,
-                                             .before = before.data,
-                                             .layers = layers.data};
-        tfs_beamng_masks_gather(&mask, gathered, err);
-    }
-    tfs_buf_release(&now);
-    tfs_buf_release(&before);
-    tfs_buf_release(&layers);
-    return err->code;
-}
-
-const struct tfs_lens tfs_beamng_mask_lens = {.param = &masks_picture,
-                                              .get = picture_get,
-                                              .put = picture_put,
-                                              .size = picture_size,
-                                              .gather = mask_gather};
-const struct tfs_lens tfs_beamng_holes_lens = {.param = &holes_picture,
-                                               .get = picture_get,
-                                               .put = picture_put,
-                                               .size = picture_size,
-                                               .gather = mask_gather};
+const struct tfs_lens tfs_beamng_mask_lens = {
+    .param = &masks_picture, .get = picture_get, .put = picture_put, .size = picture_size};
+const struct tfs_lens tfs_beamng_holes_lens = {
+    .param = &holes_picture, .get = picture_get, .put = picture_put, .size = picture_size};

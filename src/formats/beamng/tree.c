@@ -7,9 +7,7 @@
 #include "formats/arrays/array.h"
 #include "formats/beamng/beamng.h"
 #include "formats/beamng/cells.h"
-#include "formats/beamng/editor_set.h"
 #include "formats/beamng/lenses.h"
-#include "formats/beamng/masks.h"
 #include "formats/views/views.h"
 #include "image/png.h"
 
@@ -89,11 +87,11 @@ static const struct tfs_file root_files[ROOT_COUNT] = {
                 .lens = &tfs_beamng_layers_picture_lens,
                 .count = picture_count},
     [HOLES] = {.path = "holes.png",
-               .flags = TFS_FILE_LATE | TFS_FILE_TOGETHER,
+               .flags = TFS_FILE_LATE,
                .lens = &tfs_beamng_holes_lens,
                .count = picture_count},
     [MASKS] = {.path = "layers/",
-               .flags = TFS_FILE_LATE | TFS_FILE_TOGETHER,
+               .flags = TFS_FILE_LATE,
                .lens = &tfs_beamng_mask_lens,
                .count = mask_count,
                .family = &masks},
@@ -265,9 +263,6 @@ const struct tfs_tree tfs_beamng_tree = {
     .chunk_move = chunk_move,
     .chunk_check = chunk_check,
     .fits = fits,
-    .put_gathered = tfs_beamng_masks_put,
-    .foreign = &tfs_beamng_editor_set,
-    .gdal = tfs_beamng_gdal,
     .chunk_changes = chunk_changes,
     .root_changes = root_changes,
 };
