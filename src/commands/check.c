@@ -4,6 +4,7 @@
  */
 #include "commands/cli.h"
 #include "commands/json.h"
+#include "formats/cells/cells.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -87,13 +88,12 @@ static void print_chunk(struct check *check, const char *kind, const struct tfs_
 
 static void check_chunk(struct check *check, const struct tfs_chunk *chunk)
 {
-    const struct tfs_tree *tree = check->save->tree;
     struct tfs_error warning = {0}, err = {0};
 
     /* A chunk that was found damaged on opening has its note. */
     if (chunk->flags & TFS_CHUNK_DAMAGED)
         return;
-    tree->chunk_check(check->save, check->save->doc, chunk->key, &warning, &err);
+    tfs_cells_check(check->save, check->save->doc, chunk->key, &warning, &err);
     check->warnings += warning.code != 0;
     if (warning.code && !check->quiet)
         print_chunk(check, "warning", chunk, &warning);

@@ -7,6 +7,7 @@
 #include "commands/cli.h"
 #include "commands/json.h"
 #include "commands/manifest.h"
+#include "formats/cells/cells.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,7 +153,7 @@ static enum tfs_status check_chunk(struct exporter *ex, const struct tfs_node *n
 
     if (chunk == NULL || (chunk->flags & TFS_CHUNK_DAMAGED) != 0)
         return TFS_STATUS_DONE; /* it has its note */
-    ex->save->tree->chunk_check(ex->save, doc, node->key, &warning, &err);
+    tfs_cells_check(ex->save, doc, node->key, &warning, &err);
     if (!err.code)
         return TFS_STATUS_DONE;
     const enum tfs_status status = report(ex, path, &err);

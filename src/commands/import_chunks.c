@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "commands/import.h"
+#include "formats/cells/cells.h"
 #include "formats/chosen.h"
 
 struct arrival {
@@ -495,7 +496,7 @@ static bool is_mending(const struct arrival *a)
               (class_of(a, &a->views[i]) == TFS_PREFER_RAW && tfs_view_wanted(im, &a->views[i]));
     if (!raw || chunk == NULL || (chunk->flags & TFS_CHUNK_DAMAGED) != 0)
         return raw && chunk != NULL;
-    im->save->tree->chunk_check(im->save, im->base, a->top.key, &warning, &err);
+    tfs_cells_check(im->save, im->base, a->top.key, &warning, &err);
     if (tfs_import_is_trouble(err.code))
         tfs_import_refuse(im, a->found->path, &err);
     return err.code != 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "formats/cells/cells.h"
 #include "formats/folder.h"
 #include "formats/undo/undo.h"
 
@@ -17,7 +18,7 @@ static int add_step(void *arg, const struct tfs_chunk *before, const struct tfs_
     struct tfs_folder_commit *c = arg;
     struct tfs_folder_step step = {.key = after == NULL ? before->key : after->key, .chunk = after};
 
-    if (after != NULL && c->save->tree->chunk_check(c->save, c->doc, step.key, NULL, c->err) < 0)
+    if (after != NULL && tfs_cells_check(c->save, c->doc, step.key, NULL, c->err) < 0)
         return c->err->code;
     struct tfs_folder_step *steps = tfs_array_grow(c->steps, c->count, sizeof(*steps));
     if (steps == NULL)

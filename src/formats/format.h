@@ -266,27 +266,11 @@ struct tfs_tree {
     int (*chunk_move)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                       struct tfs_key to, struct tfs_error *err);
 
-    /* Does the chunk not decode, though TFS_CHUNK_DAMAGED is not set: 1 or 0? For formats that
-     * decode chunks when they are first looked at; cheap the second time. Negative as for `exists`.
-     * NULL: it decodes. */
-    int (*chunk_damaged)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key);
-
-    /* Decodes the whole chunk: what `check` runs on every chunk and a commit on every changed one.
-     * `warning` (NULL: nobody listens) is set to what is tolerated and kept, but makes the game
-     * fail. */
-    int (*chunk_check)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_error *warning, struct tfs_error *err);
-
     /* Brings all chunks, and what holds them, to the newest version of the format: *count of them.
      * What cannot be brought there is told to `refused` and stays. NULL: there is nothing to
      * bring. */
     int (*upgrade)(struct tfs_save *save, struct tfs_edit *edit, tfs_refused_fn refused, void *arg,
                    size_t *count, struct tfs_error *err);
-
-    /* Gives the names that the chunk's voxels may have, but for those of air. What cannot be read
-     * has none. NULL: voxels have numbers, or names of a list that the save has as a whole. */
-    int (*chunk_names)(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,
-                       void *arg, struct tfs_error *err);
 
     /* For conflict=mine and for journals: may a chunk of `ours`, put or removed there, be put or
      * removed in `theirs`, which was read from the save as it is now? Key and tag may be any. NULL

@@ -4,6 +4,7 @@
  * Names of a chunk that changed are counted: -1 where it had them, +1 where it has them. A name
  * that no changed chunk had before is looked for in the rest of the save.
  */
+#include "formats/cells/names.h"
 #include "formats/new_names.h"
 
 #include <errno.h>
@@ -151,7 +152,7 @@ static bool look_further(struct step *s)
     if (known->all)
         return false;
     const struct tfs_chunk *chunk = tfs_doc_at(s->before, at);
-    if (s->save->tree->chunk_names(s->save, chunk, know, s, &unread) == -ENOMEM)
+    if (tfs_cells_chunk_names(s->save, chunk, know, s, &unread) == -ENOMEM)
         *s->err = unread;
     known->next = chunk->key;
     known->all = at + 1 >= s->before->count;
@@ -198,7 +199,7 @@ static int meet_chunk(struct step *s, const struct tfs_chunk *chunk, bool before
 
     s->is_before = before;
     if (chunk != NULL && (chunk->flags & TFS_CHUNK_DAMAGED) == 0 &&
-        s->save->tree->chunk_names(s->save, chunk, meet, s, &unread) == -ENOMEM)
+        tfs_cells_chunk_names(s->save, chunk, meet, s, &unread) == -ENOMEM)
         *s->err = unread;
     return s->err->code;
 }
@@ -275,9 +276,11 @@ int tfs_new_names_find(struct tfs_save *save, const struct tfs_doc *before, stru
                      .look = save->options.strict_names ? SIZE_MAX : look,
                      .brought = brought,
                      .err = err};
+    const struct tfs_cells_kind *cells = save->tree->cells;
 
     /* A save without chunks has no names to be new beside. */
-    if (save->tree->chunk_names == NULL || before->count == 0 || before == after)
+    if (cells == NULL || cells->planes[0].form.kind != TFS_PLANE_NAMES || before->count == 0 ||
+        before == after)
         return 0;
     if (open_known(&s) == 0 && tfs_doc_diff(before, after, on_changed, &s) == 0)
         check_all(&s);

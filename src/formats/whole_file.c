@@ -9,6 +9,7 @@
  *   3. a document takes save->doc's place only after its bytes were written, read back, decoded and
  *      found to say the same.
  */
+#include "formats/cells/cells.h"
 #include "formats/whole_file.h"
 
 #include <errno.h>
@@ -373,9 +374,9 @@ static int check_changed(void *arg, const struct tfs_chunk *before, const struct
     const struct checker *c = arg;
 
     (void)before;
-    if (after == NULL || c->save->tree->chunk_check == NULL)
+    if (after == NULL)
         return 0;
-    return c->save->tree->chunk_check(c->save, c->written, after->key, NULL, c->err);
+    return tfs_cells_check(c->save, c->written, after->key, NULL, c->err);
 }
 
 /* The chunks of `written`, which says what `doc` does, that differ from what the save holds now

@@ -24,9 +24,9 @@ struct tfs_file_codec {
                   struct tfs_error *err);
     /* Does the file that was written say what `doc` says? Called after encode of the same document,
      * for formats that can tell from less than decoding it whole: everything is read, what differs
-     * from save->doc is decoded or is the bytes of a chunk (which then is decoded by chunk_check),
-     * and all else is compared with bytes that were decoded before. Must not read beyond the last
-     * byte. NULL: it is decoded, and every chunk is compared. */
+     * from save->doc is decoded or is the bytes of a chunk (which then is decoded by
+     * tfs_cells_check), and all else is compared with bytes that were decoded before. Must not read
+     * beyond the last byte. NULL: it is decoded, and every chunk is compared. */
     int (*check)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_readback *written,
                  struct tfs_error *err);
     /* For a save of several files (a sidecar): called right before the file is replaced, may begin

@@ -5,6 +5,7 @@
  */
 #include "fs/existence.h"
 
+#include "formats/cells/cells.h"
 #include "formats/chosen.h"
 #include "fs/groups.h"
 
@@ -87,9 +88,7 @@ int tfs_node_is_damaged(struct tfs_save *save, const struct tfs_doc *doc,
 {
     if (is_marked_damaged(doc, node))
         return 1;
-    if (node->scope != TFS_SCOPE_CHUNK || !save->tree->chunk_damaged)
-        return 0;
-    return save->tree->chunk_damaged(save, doc, node->key);
+    return node->scope == TFS_SCOPE_CHUNK ? tfs_cells_damaged(save, doc, node->key) : 0;
 }
 
 uint32_t tfs_file_members(const struct tfs_save *save, const struct tfs_doc *doc,

@@ -122,7 +122,7 @@ int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const stru
     struct tfs_branch *branch = tfs_ops_branch(s, node);
 
     if (branch == NULL || node->scope != TFS_SCOPE_CHUNK || tfs_node_is_chunk(node) ||
-        branch->save->tree->chunk_damaged == NULL || need->asked == ASKED_MAX)
+        branch->save->tree->cells == NULL || need->asked == ASKED_MAX)
         return 0;
     struct tfs_doc *doc = tfs_store_shown(branch->store);
     const struct tfs_chunk *chunk = tfs_doc_find(doc, node->key);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "formats/cells/cells.h"
 #include "formats/whole_file.h"
 
 /* ---- a save that is one file ----------------------------------------------------------------- */
@@ -51,9 +52,9 @@ static int check_chunk(void *arg, const struct tfs_chunk *before, const struct t
     if (!is_possible(save, before, after) ||
         (tree->fits != NULL && !tree->fits(c->r->doc, save->doc, after != NULL ? after : before)))
         return tfs_fail(c->err, -EBADMSG, "a chunk of the journal does not fit the save");
-    if (after == NULL || tree->chunk_check == NULL)
+    if (after == NULL)
         return 0;
-    return tree->chunk_check(save, c->r->doc, after->key, NULL, c->err);
+    return tfs_cells_check(save, c->r->doc, after->key, NULL, c->err);
 }
 
 /* What is common to a save is changed by edits, and never comes or goes. */

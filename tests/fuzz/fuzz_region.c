@@ -78,7 +78,7 @@ static void check_chunk(struct tfs_save *save, struct tfs_doc *doc, const struct
     bool damaged = (chunk->flags & TFS_CHUNK_DAMAGED) != 0;
 
     if (!damaged)
-        REQUIRE(tree->chunk_check(save, doc, chunk->key, NULL, &err) == 0);
+        REQUIRE(tfs_cells_check(save, doc, chunk->key, NULL, &err) == 0);
     for (unsigned i = 0; i < tree->chunk_count; i++)
         if (!damaged || (tree->chunk_files[i].flags & TFS_FILE_RAW))
             check_file(save, doc, &tree->chunk_files[i], chunk->key, damaged);

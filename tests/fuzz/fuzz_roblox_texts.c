@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "../lib/place_case.h"
+#include "formats/cells/cells.h"
 #include "fuzz.h"
 
 /* Edge 2, every record form. */
@@ -37,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         const struct tfs_doc *doc = c.doc;
         struct maker_bytes text = place_get(&c, file->lens, key);
-        REQUIRE(tfs_rbx_tree.chunk_check(c.save, c.doc, key, NULL, &err) == 0);
+        REQUIRE(tfs_cells_check(c.save, c.doc, key, NULL, &err) == 0);
         put = (struct tfs_put){0};
         REQUIRE(place_put(&c, file->lens, key, place_span(&text), &put, &err) == 0);
         REQUIRE(c.doc == doc);

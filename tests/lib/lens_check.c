@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../fuzz/fuzz.h"
+#include "formats/cells/cells.h"
 #include "formats/whole_file.h"
 #include "image/png.h"
 
@@ -94,7 +95,7 @@ static bool is_damaged(struct lens_check *c, const struct tfs_node *node)
     struct tfs_error err = {0};
 
     return node->scope == TFS_SCOPE_CHUNK &&
-           c->save->tree->chunk_check(c->save, c->doc, node->key, NULL, &err) < 0;
+           tfs_cells_check(c->save, c->doc, node->key, NULL, &err) < 0;
 }
 
 /* Writing back what reads is no edit. */
@@ -122,7 +123,7 @@ static void check_put_back(struct lens_check *c, const struct tfs_node *node)
 static bool is_sound(struct lens_check *c, struct tfs_key key)
 {
     struct tfs_error err = {0};
-    int result = c->save->tree->chunk_check(c->save, c->doc, key, NULL, &err);
+    int result = tfs_cells_check(c->save, c->doc, key, NULL, &err);
 
     if (result < 0)
         require_sentence(&err, result);

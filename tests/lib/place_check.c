@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "../fuzz/fuzz.h"
+#include "formats/cells/cells.h"
 #include "formats/roblox/source.h"
 
 #define CHUNKS_MAX 8 /* looked at in one file: more only takes time */
@@ -15,7 +16,7 @@ static void check_chunk(struct tree_files *c, const struct tfs_chunk *chunk)
 {
     const struct tfs_key key = chunk->key;
     struct tfs_error err = {0};
-    REQUIRE(tfs_rbx_tree.chunk_check(c->save, c->doc, key, NULL, &err) == 0);
+    REQUIRE(tfs_cells_check(c->save, c->doc, key, NULL, &err) == 0);
     for (unsigned i = 0; i < tfs_rbx_tree.chunk_count && chunk->tag <= LOG2_MAX; i++) {
         const struct tfs_lens *lens = tfs_rbx_tree.chunk_files[i].lens;
         const struct tfs_doc *before = c->doc;

@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "formats/cells/cells.h"
 #include "formats/database/rows_state.h"
 #include "scratch.h"
 
@@ -116,20 +117,17 @@ static inline int toy_open(struct tfs_save *save, struct tfs_error *err)
 }
 
 /* What begins with `!` is no tile. */
-static inline int toy_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                            struct tfs_error *warning, struct tfs_error *err)
+static inline int toy_decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
 {
-    struct tfs_blob *blob = NULL;
+    const struct tfs_span stored = tfs_blob_span(cells->stored);
 
-    (void)warning;
-    if (tfs_chunk_load(save, tfs_doc_find(doc, key), &blob, err) == 0 && blob->size > 0 &&
-        blob->data[0] == '!')
-        tfs_fail(err, -EBADMSG, "this is no tile");
-    tfs_blob_unref(blob);
-    return err->code;
+    (void)wanted;
+    return stored.size > 0 && stored.data[0] == '!' ? tfs_fail(err, -EBADMSG, "this is no tile")
+                                                    : 0;
 }
 
-static const struct tfs_tree toy_tree = {.chunk_check = toy_check};
+static const struct tfs_cells_kind toy_cells = {.decode = toy_decode};
+static const struct tfs_tree toy_tree = {.cells = &toy_cells};
 
 #define TOY(name_, probe_)                                                                         \
     {                                                                                              \

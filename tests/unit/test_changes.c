@@ -1,6 +1,7 @@
 /*
  * The files that one document shows otherwise than another, as they are kept for people.
  */
+#include "formats/cells/cells.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -37,12 +38,11 @@ static int count(void *arg, const struct tfs_chunk *before, const struct tfs_chu
     return 0;
 }
 
-static int fail_to_look(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key)
+static int fail_to_look(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
 {
-    (void)save;
-    (void)doc;
-    (void)key;
-    return -EIO;
+    (void)cells;
+    (void)wanted;
+    return tfs_fail(err, -EIO, "the disk fails");
 }
 
 /* What cannot be looked at now is not taken for absent. */
@@ -52,7 +52,9 @@ static void lose_all(struct tree_files *c, const struct tfs_doc *before)
     struct tfs_tree tree = *whole;
     struct kept kept = {0};
 
-    tree.chunk_damaged = fail_to_look;
+    struct tfs_cells_kind cells = *whole->cells;
+    cells.decode = fail_to_look;
+    tree.cells = &cells;
     c->save->tree = &tree;
     ck_assert_int_eq(tfs_changes_files(c->save, before, c->doc, "", note, &kept), -EIO);
     ck_assert_int_eq(tfs_changes_stored(c->save, before, c->doc, note, &kept), -EIO);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+#include "formats/cells/cells.h"
 #include "zone_case.h"
 
 /* ---- what it shows --------------------------------------------------------------------------- */
@@ -319,13 +320,11 @@ START_TEST(entities_that_are_not_understood_are_warned_of)
     make_zone();
     ck_assert_int_eq(put_text("chunks/-16_0_0/entities.bin", "furnace"), 0);
     ck_assert_int_eq(
-        save->tree->chunk_check(save, save->doc, (struct tfs_key){0, -16, 0, 0}, &warning, &err),
-        0);
+        tfs_cells_check(save, save->doc, (struct tfs_key){0, -16, 0, 0}, &warning, &err), 0);
     ck_assert_ptr_nonnull(strstr(warning.text, "not understood to their last byte"));
     tfs_error_reset(&warning);
     ck_assert_int_eq(
-        save->tree->chunk_check(save, save->doc, (struct tfs_key){0, -16, 1, 0}, &warning, &err),
-        0);
+        tfs_cells_check(save, save->doc, (struct tfs_key){0, -16, 1, 0}, &warning, &err), 0);
     ck_assert_int_eq(warning.code, 0);
 }
 END_TEST

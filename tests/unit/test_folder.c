@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../lib/session_format.h"
+#include "formats/cells/cells.h"
 #include "formats/folder.h"
 #include "scratch.h"
 
@@ -21,18 +22,16 @@ static struct {
 } disk;
 
 static struct tfs_save *save;
-static struct tfs_tree tree; /* the save's, with a check */
+static struct tfs_tree tree; /* the save's, with cells */
 static struct tfs_error err;
 
-static int check(struct tfs_save *checked, const struct tfs_doc *doc, struct tfs_key key,
-                 struct tfs_error *warning, struct tfs_error *error)
+static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *error)
 {
-    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
-
-    (void)checked;
-    (void)warning;
-    return chunk->blob->data[0] == '!' ? tfs_fail(error, -EBADMSG, "it does not decode") : 0;
+    (void)wanted;
+    return cells->stored->data[0] == '!' ? tfs_fail(error, -EBADMSG, "it does not decode") : 0;
 }
+
+static const struct tfs_cells_kind kind = {.decode = decode};
 
 static struct tfs_key file_of(void *arg, struct tfs_key chunk, uint32_t *index)
 {
@@ -70,7 +69,7 @@ static void setup(void)
     err = (struct tfs_error){0};
     save = fake_save_create();
     tree = *save->tree;
-    tree.chunk_check = check;
+    tree.cells = &kind;
     save->tree = &tree;
     scratch_setup();
 }

@@ -11,6 +11,7 @@
 
 #include "../lib/files_case.h"
 #include "../lib/voxel_maker.h"
+#include "formats/cells/cells.h"
 #include "formats/godot_voxel/meta.h"
 #include "scratch.h"
 
@@ -769,8 +770,8 @@ START_TEST(block_whose_size_lies_is_damage_of_its_chunk)
     file.data[20 + 4 * 64 + 3] = 0x7f;
     files_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
     must_open();
-    ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, bad));
-    ck_assert(!c.save->tree->chunk_damaged(c.save, c.doc, good));
+    ck_assert(tfs_cells_damaged(c.save, c.doc, bad));
+    ck_assert(!tfs_cells_damaged(c.save, c.doc, good));
     /* The others can be written, and its bytes stay. */
     ck_assert_int_eq(files_put_text(&c, good, "channels/data5.txt", "fill 4"), 0);
     commit();

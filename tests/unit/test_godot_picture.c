@@ -11,6 +11,7 @@
 #include "../lib/picture_numbers.h"
 #include "../lib/region_maker.h"
 #include "../lib/voxel_maker.h"
+#include "formats/cells/cells.h"
 #include "formats/godot_voxel/channel.h"
 #include "formats/picture/columns.h"
 #include "image/png.h"
@@ -615,8 +616,8 @@ START_TEST(what_was_written_is_read_again)
     read_heights();
     heights_check();
     for (size_t i = 0; i < c.doc->count; i++)
-        ck_assert_int_eq(
-            c.save->tree->chunk_check(c.save, c.doc, tfs_doc_at(c.doc, i)->key, NULL, &c.err), 0);
+        ck_assert_int_eq(tfs_cells_check(c.save, c.doc, tfs_doc_at(c.doc, i)->key, NULL, &c.err),
+                         0);
     reopen();
     read_heights();
     heights_check();

@@ -6,6 +6,7 @@
 
 #include "../lib/files_case.h"
 #include "../lib/voxel_maker.h"
+#include "formats/cells/cells.h"
 #include "formats/godot_voxel/region.h"
 #include "scratch.h"
 
@@ -516,9 +517,9 @@ START_TEST(damaged_block_shows_its_bytes_and_leaves_the_others_writable)
     file.data[BEGIN + SECTOR + 20] = 0x77;
     save("region.vxr", &file);
     ck_assert_int_eq(files_open(&c, scratch_path("region.vxr")), 0);
-    ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, at_100));
-    ck_assert(!c.save->tree->chunk_damaged(c.save, c.doc, at_000));
-    ck_assert_int_eq(c.save->tree->chunk_check(c.save, c.doc, at_100, NULL, &err), -EBADMSG);
+    ck_assert(tfs_cells_damaged(c.save, c.doc, at_100));
+    ck_assert(!tfs_cells_damaged(c.save, c.doc, at_000));
+    ck_assert_int_eq(tfs_cells_check(c.save, c.doc, at_100, NULL, &err), -EBADMSG);
     ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "damaged: chunks/1_0_0: "));
     struct tfs_buf raw = files_get(&c, at_100, "raw.bin");
     ck_assert_mem_eq(raw.data, file.data + BEGIN + SECTOR + 4, raw.size);
@@ -608,8 +609,7 @@ START_TEST(region_with_any_byte_changed_does_no_harm)
             continue;
         }
         for (size_t n = 0; n < opened->doc->count; n++)
-            opened->tree->chunk_check(opened, opened->doc, tfs_doc_at(opened->doc, n)->key, NULL,
-                                      &err);
+            tfs_cells_check(opened, opened->doc, tfs_doc_at(opened->doc, n)->key, NULL, &err);
         tfs_save_close(opened);
     }
     tfs_buf_release(&file);

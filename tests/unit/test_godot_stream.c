@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../lib/looked_into.h"
+#include "formats/cells/cells.h"
 #include "formats/database/rows_state.h"
 #include "formats/godot_voxel/stream_key.h"
 #include "formats/godot_voxel/counts.h"
@@ -411,7 +412,7 @@ START_TEST(reload_keeps_what_did_not_change)
     ck_assert(tfs_chunk_same(tfs_doc_find(doc, two), &before_two));
     ck_assert_uint_eq(tfs_doc_find(doc, one)->slot, before_one.slot);
     ck_assert_ptr_nonnull(tfs_doc_find(doc, (struct tfs_key){2, 7, 7, 7}));
-    ck_assert(c.save->tree->chunk_damaged(c.save, doc, one));
+    ck_assert(tfs_cells_damaged(c.save, doc, one));
 }
 END_TEST
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "formats/cells/cells.h"
 #include "formats/database/rows.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "stream_case.h"
@@ -125,7 +126,7 @@ START_TEST(values_of_other_types_are_damage_of_their_chunk)
     must_open();
     ck_assert_uint_eq(c.doc->count, 3);
     for (size_t i = 0; i < 3; i++)
-        ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, tfs_doc_at(c.doc, i)->key));
+        ck_assert(tfs_cells_damaged(c.save, c.doc, tfs_doc_at(c.doc, i)->key));
     ck_assert(files_holds(&c, FILES_ROOT, "info.txt",
                           "warning: 2 rows of the database cannot be reached by a coordinate"));
     ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "damaged: chunks/1_0_0: "));
@@ -140,7 +141,7 @@ END_TEST
 /* The chunk shows no bytes, and is nobody else's business. */
 static void check_damaged_row(const char *sentence)
 {
-    ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, one));
+    ck_assert(tfs_cells_damaged(c.save, c.doc, one));
     ck_assert(files_shows(&c, one, "raw.bin", ""));
     ck_assert_int_eq(files_put_text(&c, one, "raw.bin", ""), 0);
     ck_assert(files_holds(&c, FILES_ROOT, "info.txt", sentence));
@@ -215,9 +216,9 @@ START_TEST(row_that_could_not_be_read_once_is_no_damage_for_good)
     c.save->container = &failing;
     fetch_fails = true;
     ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "damaged: chunks/-50_-1_-50: the database"));
-    ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, one));
+    ck_assert(tfs_cells_damaged(c.save, c.doc, one));
     fetch_fails = false;
-    ck_assert(!c.save->tree->chunk_damaged(c.save, c.doc, one));
+    ck_assert(!tfs_cells_damaged(c.save, c.doc, one));
     ck_assert(!files_holds(&c, FILES_ROOT, "info.txt", "damaged"));
     ck_assert_int_eq(files_put_text(&c, one, "channels/data5.txt", "fill 4"), 0);
     commit();

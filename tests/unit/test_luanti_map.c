@@ -11,6 +11,7 @@
 #include "../lib/lens_check.h"
 #include "../lib/luanti_maker.h"
 #include "../lib/picture_numbers.h"
+#include "formats/cells/cells.h"
 #include "fs/tree.h"
 #include "sanitized.h"
 #include "scratch.h"
@@ -610,7 +611,7 @@ START_TEST(value_of_another_type_is_a_damaged_chunk)
     luanti_map(scratch_path("map.sqlite"), false, 29, 2);
     run("UPDATE blocks SET data = 'text' WHERE pos = -16781312");
     ck_assert_int_eq(files_open(&c, scratch_path("map.sqlite")), 0);
-    ck_assert(c.save->tree->chunk_damaged(c.save, c.doc, second));
+    ck_assert(tfs_cells_damaged(c.save, c.doc, second));
     SHOWS(second, "raw.bin", "text");
     struct tfs_buf good = files_get(&c, first, "raw.bin");
     ck_assert_int_eq(files_put(&c, second, "raw.bin", tfs_buf_span(&good)), 0);

@@ -10,6 +10,7 @@
 #include "../lib/lens_check.h"
 #include "../lib/small_saves.h"
 #include "base/journal.h"
+#include "formats/cells/cells.h"
 #include "formats/journal.h"
 #include "formats/unsaved.h"
 #include "formats/whole_file.h"
@@ -847,11 +848,10 @@ END_TEST
 /* A commit and a recovery decode what they write; once is enough. */
 static unsigned checks;
 
-static int count_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_error *warning, struct tfs_error *why)
+static int count_check(struct tfs_cells *cells, unsigned wanted, struct tfs_error *why)
 {
-    checks++;
-    return save->container->tree->chunk_check(save, doc, key, warning, why);
+    checks += (wanted & TFS_CELLS_CHECK) != 0;
+    return cells->save->container->tree->cells->decode(cells, wanted, why);
 }
 
 START_TEST(edits_are_checked_once_when_they_go_from_the_journal_into_the_save)
@@ -859,7 +859,9 @@ START_TEST(edits_are_checked_once_when_they_go_from_the_journal_into_the_save)
     leave_edit(_i, UINT32_MAX);
     struct tfs_save *save = open_save(TFS_LOCK_EXCLUSIVE);
     struct tfs_tree counting = *save->tree;
-    counting.chunk_check = count_check;
+    struct tfs_cells_kind cells = *counting.cells;
+    cells.decode = count_check;
+    counting.cells = &cells;
     save->tree = &counting;
     checks = 0;
     ck_assert_int_eq(tfs_recover(save, notice, &err), 0);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "formats/cells/cells.h"
 #include "formats/info.h"
 #include "formats/whole_file.h"
 #include "scratch.h"
@@ -110,17 +111,16 @@ static int toy_committed(struct tfs_save *save, const struct tfs_doc *before,
     return committed_fails ? tfs_fail(e, -EIO, "the sidecar could not be written") : 0;
 }
 
-static int toy_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                     struct tfs_error *warning, struct tfs_error *e)
+static int toy_cells_decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *e)
 {
-    (void)save;
-    (void)warning;
-    if (blob_is(tfs_doc_find(doc, key)->blob, "!bad"))
-        return tfs_fail(e, -EBADMSG, "chunk %d_0_0 makes no sense", key.x);
+    (void)wanted;
+    if (blob_is(cells->stored, "!bad"))
+        return tfs_fail(e, -EBADMSG, "chunk %d_0_0 makes no sense", cells->chunk.key.x);
     return 0;
 }
 
-static const struct tfs_tree toy_tree = {.chunk_check = toy_check};
+static const struct tfs_cells_kind toy_cells = {.decode = toy_cells_decode};
+static const struct tfs_tree toy_tree = {.cells = &toy_cells};
 static const struct tfs_file_codec toy_codec = {
     .decode = toy_decode, .encode = toy_encode, .committed = toy_committed};
 static const struct tfs_container toy = {

@@ -91,12 +91,29 @@ static struct tfs_span stored_values(const struct tfs_chunk *chunk, unsigned i)
     return tfs_beamng_tile_plane(tfs_beamng_planes_of(chunk), &tile, plane);
 }
 
+/* Has a tile as many bytes as the layout says? */
+static int check_size(const struct tfs_cells *cells, struct tfs_error *err)
+{
+    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(cells->doc);
+    const struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, cells->chunk.key);
+    const size_t samples = tfs_beamng_tile_samples(&tile);
+    const size_t size = samples * tfs_beamng_sample_size(layout);
+    const size_t heights = samples * tfs_beamng_heights.bytes;
+
+    if (tfs_blob_span(cells->stored).size == heights &&
+        tfs_blob_span(cells->extra).size == size - heights)
+        return 0;
+    return tfs_fail(err, -EBADMSG, "the tile does not have %zu bytes", size);
+}
+
 /* Values are stored as they are in memory, little-endian: most planes are the stored bytes. */
 static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
 {
     const struct tfs_beamng_tile tile = tile_of(&cells->chunk);
 
     cells->size = (struct tfs_voxel_size){tile.width, 1, tile.height};
+    if (wanted == TFS_CELLS_CHECK)
+        return check_size(cells, err);
     for (unsigned i = 0; i < TFS_BEAMNG_PLANES; i++) {
         struct tfs_cells_plane *plane = &cells->planes[i];
         const struct tfs_span bytes = stored_values(&cells->chunk, i);

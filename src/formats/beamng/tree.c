@@ -192,24 +192,6 @@ static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc 
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
-static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_error *warning, struct tfs_error *err)
-{
-    const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
-    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(doc);
-    struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, key);
-    const size_t samples = tfs_beamng_tile_samples(&tile);
-    const size_t size = samples * tfs_beamng_sample_size(layout);
-    const size_t heights = samples * tfs_beamng_heights.bytes;
-
-    (void)save;
-    (void)warning;
-    if (chunk != NULL && tfs_blob_span(chunk->blob).size == heights &&
-        tfs_blob_span(chunk->extra).size == size - heights)
-        return 0;
-    return tfs_fail(err, -EBADMSG, "the tile does not have %zu bytes", size);
-}
-
 /* Tiles, and the table of names, are stored as the layout has them. */
 static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                  const struct tfs_chunk *chunk)
@@ -261,7 +243,6 @@ const struct tfs_tree tfs_beamng_tree = {
     .chunk_create = chunk_refuse,
     .chunk_remove = chunk_refuse,
     .chunk_move = chunk_move,
-    .chunk_check = chunk_check,
     .fits = fits,
     .chunk_changes = chunk_changes,
     .root_changes = root_changes,

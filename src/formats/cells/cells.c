@@ -52,8 +52,9 @@ static void fetch(struct tfs_cells *cells, struct tfs_error *why)
     tfs_error_reset(why);
 }
 
-int tfs_cells_make(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
-                   unsigned wanted, struct tfs_cells **cells, struct tfs_error *err)
+static int make(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+                unsigned wanted, struct tfs_error *warning, struct tfs_cells **cells,
+                struct tfs_error *err)
 {
     struct tfs_cells *made = calloc(1, sizeof(*made));
     struct tfs_error why = {0};
@@ -64,6 +65,7 @@ int tfs_cells_make(struct tfs_save *save, const struct tfs_doc *doc, const struc
     made->kind = save->tree->cells;
     made->save = save;
     made->doc = doc;
+    made->warning = warning;
     made->chunk = *chunk;
     made->size = made->kind->size;
     tfs_blob_ref(chunk->blob);
@@ -74,6 +76,7 @@ int tfs_cells_make(struct tfs_save *save, const struct tfs_doc *doc, const struc
     if (why.code == 0)
         made->kind->decode(made, wanted, &why);
     made->doc = NULL;
+    made->warning = NULL;
     made->decoded = wanted;
     made->count = (size_t)made->size.x * made->size.y * made->size.z;
     if (why.code == 0 || keep_damage(made, &why, err) == 0) {
@@ -82,6 +85,12 @@ int tfs_cells_make(struct tfs_save *save, const struct tfs_doc *doc, const struc
     }
     tfs_cells_unref(made);
     return err->code;
+}
+
+int tfs_cells_make(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+                   unsigned wanted, struct tfs_cells **cells, struct tfs_error *err)
+{
+    return make(save, doc, chunk, wanted, NULL, cells, err);
 }
 
 struct tfs_cells *tfs_cells_ref(struct tfs_cells *cells)
@@ -94,7 +103,8 @@ void tfs_cells_unref(struct tfs_cells *cells)
 {
     if (cells == NULL || !tfs_refs_drop(&cells->refs))
         return;
-    cells->kind->release(cells);
+    if (cells->kind->release != NULL)
+        cells->kind->release(cells);
     tfs_blob_unref(cells->stored);
     tfs_blob_unref(cells->extra);
     tfs_blob_unref(cells->chunk.blob);
@@ -245,11 +255,30 @@ int tfs_cells_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct t
     struct tfs_cells *cells;
     struct tfs_error why = {0};
 
+    if (save->tree->cells == NULL)
+        return 0;
     if (tfs_cells_open(save, doc, key, 0, &cells, &why) < 0)
         return why.code == -ENOENT ? 0 : why.code;
     const bool damaged = cells->damage != NULL;
     tfs_cells_unref(cells);
     return damaged;
+}
+
+int tfs_cells_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                    struct tfs_error *warning, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk;
+    struct tfs_cells *cells;
+
+    if (save->tree->cells == NULL)
+        return 0;
+    if (tfs_doc_need(doc, key, &chunk, err) < 0 ||
+        make(save, doc, chunk, TFS_CELLS_CHECK, warning, &cells, err) < 0)
+        return err->code;
+    if (cells->damage != NULL)
+        tfs_fail(err, -EBADMSG, "%s", cells->damage);
+    tfs_cells_unref(cells);
+    return err->code;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

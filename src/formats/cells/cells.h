@@ -80,6 +80,8 @@ struct tfs_cells {
     struct tfs_save *save;
     struct tfs_chunk chunk;    /* with references to what it holds */
     const struct tfs_doc *doc; /* for decode alone; NULL: nobody asks for planes */
+    struct tfs_error *warning; /* with TFS_CELLS_CHECK: for what is tolerated, but makes the game
+                                * fail; NULL: nobody listens */
     struct tfs_blob *stored;   /* its bytes; NULL: it has none, or they could not be fetched */
     bool unread;               /* the latter: the next time they may be there */
     struct tfs_blob *extra;    /* NULL: it has none */
@@ -114,14 +116,15 @@ struct tfs_cells_kind {
     uint32_t entries_max; /* of a table of names */
 
     /* Sets size (if the kind does not), planes, names and own from cells->stored and cells->chunk.
-     * Planes that are not `wanted` (bit i: plane i) may be left out; names are always wanted. The
-     * memory is the game's, until release. EBADMSG, ENOTSUP, EFBIG: the chunk is damaged. */
+     * Planes that are not `wanted` (bit i: plane i) may be left out; names are always wanted. With
+     * TFS_CELLS_CHECK what no plane needs has to be right, too. The memory is the game's, until
+     * release. EBADMSG, ENOTSUP, EFBIG: the chunk is damaged. */
     int (*decode)(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err);
     /* Of a game that stores runs of equal voxels, whose planes have bytes and no table of names:
      * the next of cells->stored, so that who reads all voxels needs no planes. False: there are no
      * more. NULL: it does not. */
     bool (*next_run)(struct tfs_cursor *stored, uint64_t values[TFS_PLANES_MAX], size_t *count);
-    /* After a failure of decode, too. */
+    /* After a failure of decode, too. NULL: it takes no memory. */
     void (*release)(struct tfs_cells *cells);
 
     /* Is this the name of an empty voxel? */
@@ -166,7 +169,8 @@ struct tfs_cells_kind {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-#define TFS_CELLS_ALL UINT32_MAX /* planes */
+#define TFS_CELLS_CHECK (1u << TFS_PLANES_MAX)
+#define TFS_CELLS_ALL   (TFS_CELLS_CHECK - 1) /* planes */
 
 /* The cells of a chunk, with the planes that are wanted; what does not decode has `damage`. From
  * the save's cache, which gets them. ENOENT: there is no such chunk. */
@@ -189,8 +193,12 @@ void tfs_cells_cache_free(struct tfs_cells_cache *cache); /* NULL is legal */
 /* Forgets cells: of a save that was read again, where a document decides how chunks decode. */
 void tfs_cells_cache_clear(struct tfs_save *save);
 
-/* tfs_tree.chunk_damaged. */
+/* Does the chunk not decode: 1 or 0? Cheap the second time. Negative: that cannot be found out now.
+ * Without cells everything decodes. */
 int tfs_cells_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key);
+/* Decodes and checks the whole chunk. `warning` is as in struct tfs_cells. */
+int tfs_cells_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                    struct tfs_error *warning, struct tfs_error *err);
 
 /* ---- values ---------------------------------------------------------------------------------- */
 

@@ -193,3 +193,20 @@ int tfs_chunk_names_of(struct tfs_names_memory *m, struct tfs_save *save,
     *names = find(m, chunk);
     return *names != NULL ? 0 : learn(m, save, chunk, chunk, names, err);
 }
+
+int tfs_cells_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,
+                          void *arg, struct tfs_error *err)
+{
+    struct tfs_names_memory *memory;
+    struct tfs_chunk_names *names;
+
+    if (tfs_names_memory_of(save, &memory, err) < 0)
+        return err->code;
+    pthread_mutex_lock(&memory->lock);
+    if (tfs_chunk_names_of(memory, save, chunk, &names, err) == 0)
+        for (uint32_t i = 0; i < names->count && err->code == 0; i++)
+            if (!save->tree->cells->is_air(names->names[i]))
+                each(arg, names->names[i], err);
+    pthread_mutex_unlock(&memory->lock);
+    return err->code;
+}

@@ -49,4 +49,9 @@ int tfs_chunk_names_of(struct tfs_names_memory *memory, struct tfs_save *save,
                        const struct tfs_chunk *chunk, struct tfs_chunk_names **names,
                        struct tfs_error *err);
 
+/* Gives the names that the chunk's voxels may have, but for those of air. What cannot be read has
+ * none. */
+int tfs_cells_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,
+                          void *arg, struct tfs_error *err);
+
 #endif

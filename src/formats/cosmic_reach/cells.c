@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "formats/cells/edit.h"
+#include "formats/cosmic_reach/entities.h"
 
 enum { BLOCK = TFS_COSMIC_PLANE_BLOCK, SKY, LIGHT };
 
@@ -130,6 +131,22 @@ static int decode_blocks(struct tfs_cells *cells, struct tfs_error *err)
                : tfs_cosmic_blocks_check(blocks, tfs_blob_span(cells->stored).data, err);
 }
 
+/* The whole body, and block entities that would stay where they are when their chunk moves. */
+static int check_body(const struct tfs_cells *cells, struct tfs_error *err)
+{
+    const struct tfs_cosmic_body *body = &sections_of(cells)->body;
+
+    if (tfs_cosmic_body_check(body, tfs_blob_span(cells->stored).data, err) < 0 ||
+        cells->warning == NULL)
+        return err->code;
+    const int understood = tfs_cosmic_entities_check(body, err);
+    if (understood == 0)
+        tfs_fail(cells->warning, -ENOTSUP,
+                 "its block entities are not understood to their last byte: they keep their "
+                 "coordinates when the chunk is moved or copied");
+    return understood < 0 ? understood : 0;
+}
+
 static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
 {
     const struct tfs_span bytes = tfs_blob_span(cells->stored);
@@ -141,12 +158,14 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
     cells->weight = sizeof(*s);
     /* Block data is the body's first section. */
     if (tfs_cosmic_blocks_view(bytes, &s->blocks, err) < 0 ||
-        ((wanted & LIGHTS) != 0 &&
+        ((wanted & (LIGHTS | TFS_CELLS_CHECK)) != 0 &&
          tfs_cosmic_body_split(bytes, tfs_cosmic_chunk_version(&cells->chunk), &s->body, err) <
              0) ||
         decode_names(cells, &s->blocks, err) < 0)
         return err->code;
     if ((wanted & 1u << BLOCK) != 0 && decode_blocks(cells, err) < 0)
+        return err->code;
+    if ((wanted & TFS_CELLS_CHECK) != 0 && check_body(cells, err) < 0)
         return err->code;
     for (unsigned plane = SKY; plane <= LIGHT && err->code == 0; plane++)
         if ((wanted & 1u << plane) != 0)

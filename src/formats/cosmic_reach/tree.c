@@ -239,33 +239,6 @@ static int chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     return tfs_edit_remove(edit, key, err);
 }
 
-/* Block entities that stay where they are when their chunk moves. */
-static int check_entities(const struct tfs_cosmic_body *body, struct tfs_error *warning,
-                          struct tfs_error *err)
-{
-    const int understood = tfs_cosmic_entities_check(body, err);
-
-    if (understood == 0)
-        tfs_fail(warning, -ENOTSUP,
-                 "its block entities are not understood to their last byte: they keep their "
-                 "coordinates when the chunk is moved or copied");
-    return understood < 0 ? understood : 0;
-}
-
-static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_error *warning, struct tfs_error *err)
-{
-    struct tfs_cosmic_chunk chunk;
-
-    int status = tfs_cosmic_chunk_open(save, doc, key, &chunk, err);
-    if (status < 0)
-        return status;
-    if (tfs_cosmic_body_check(&chunk.body, chunk.in.blob->data, err) == 0 && warning != NULL)
-        check_entities(&chunk.body, warning, err);
-    tfs_cosmic_chunk_close(&chunk);
-    return err->code;
-}
-
 /* A body is as its version says, which is one for a column; the region is that of the name, or of
  * the chunks that are there. */
 static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
@@ -379,8 +352,7 @@ static const struct tfs_voxels voxels = {
         .root_files = root_files, .root_count = (files), .chunk_files = chunk_files,               \
         .chunk_count = CHUNK_FILES, .cells = &tfs_cosmic_cells, .voxels = &voxels,                 \
         .tiled = (tiles), .chunk_create = chunk_create, .chunk_remove = chunk_remove,              \
-        .chunk_move = chunk_move, .chunk_check = chunk_check,                                      \
-        .chunk_names = tfs_cells_chunk_names, .fits = fits, .chunk_changes = chunk_changes,        \
+        .chunk_move = chunk_move, .fits = fits, .chunk_changes = chunk_changes,                    \
         .root_changes = root_changes                                                               \
     }
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "formats/cells/cells.h"
 #include "formats/database/rows_state.h"
 
 struct writing {
@@ -217,8 +218,7 @@ static int check_row(void *arg, const struct tfs_chunk *before, const struct tfs
     const struct writing *w = arg;
 
     (void)before;
-    return after == NULL ? 0
-                         : w->save->tree->chunk_check(w->save, w->doc, after->key, NULL, w->err);
+    return after == NULL ? 0 : tfs_cells_check(w->save, w->doc, after->key, NULL, w->err);
 }
 
 static int check_allowed(const struct tfs_save *save, struct tfs_error *err)

@@ -11,7 +11,9 @@
 #include "formats/cells/edit.h"
 #include "formats/godot_voxel/channel.h"
 #include "formats/godot_voxel/counts.h"
+#include "formats/godot_voxel/instances.h"
 #include "formats/godot_voxel/matter.h"
+#include "formats/godot_voxel/metadata.h"
 #include "formats/godot_voxel/store.h"
 
 /* ---- forms ----------------------------------------------------------------------------------- */
@@ -136,7 +138,25 @@ static int set_plane(struct tfs_cells *cells, struct decoded *d, unsigned i, str
     return 0;
 }
 
-static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
+/* The size that the chunk says, instances, and what the engine cannot reach or read. */
+static int check_rest(const struct tfs_cells *cells, struct tfs_error *err)
+{
+    const struct tfs_godot_rules *rules = tfs_godot_rules(cells->doc);
+    const struct tfs_godot_block *block = tfs_godot_block_of(cells);
+
+    if (!rules->cubed && tfs_godot_chunk_sides(&cells->chunk) != tfs_godot_sides_of(block))
+        return tfs_fail(err, -EBADMSG, "the block has another size than the chunk says");
+    if (cells->extra != NULL && tfs_godot_instances_check(cells->extra, err) < 0)
+        return err->code;
+    if (cells->warning != NULL) {
+        tfs_godot_rules_coordinate(rules, cells->chunk.key, cells->warning);
+        if (block != NULL)
+            tfs_godot_metadata_check(block, cells->warning, err);
+    }
+    return err->code;
+}
+
+static int decode_block(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
 {
     if (cells->stored == NULL)
         return 0;
@@ -154,6 +174,13 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
         if ((wanted >> i & 1) != 0 && set_plane(cells, d, i, err) < 0)
             return err->code;
     return 0;
+}
+
+static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
+{
+    return decode_block(cells, wanted, err) < 0 || (wanted & TFS_CELLS_CHECK) == 0
+               ? err->code
+               : check_rest(cells, err);
 }
 
 int tfs_godot_cells_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,

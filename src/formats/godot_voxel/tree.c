@@ -108,49 +108,6 @@ static const struct tfs_file level_files[] = {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-static int chunk_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key)
-{
-    struct tfs_cells *cells;
-    struct tfs_error why = {0};
-
-    if (tfs_godot_cells_open(save, doc, key, &cells, &why) < 0)
-        return why.code == -ENOENT ? 0 : why.code;
-    bool damaged = cells->damage != NULL;
-    tfs_cells_unref(cells);
-    return damaged;
-}
-
-/* What the engine cannot reach or read of a chunk that decodes. */
-static void warn(const struct tfs_doc *doc, const struct tfs_cells *cells,
-                 struct tfs_error *warning, struct tfs_error *err)
-{
-    tfs_godot_rules_coordinate(tfs_godot_rules(doc), cells->chunk.key, warning);
-    if (tfs_godot_block_of(cells) != NULL)
-        tfs_godot_metadata_check(tfs_godot_block_of(cells), warning, err);
-}
-
-static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_error *warning, struct tfs_error *err)
-{
-    const struct tfs_chunk *chunk;
-    struct tfs_cells *cells;
-
-    if (tfs_doc_need(doc, key, &chunk, err) < 0 ||
-        tfs_cells_make(save, doc, chunk, 0, &cells, err) < 0)
-        return err->code;
-    if (cells->damage != NULL)
-        tfs_fail(err, -EBADMSG, "%s", cells->damage);
-    else if (!tfs_godot_rules(doc)->cubed &&
-             tfs_godot_chunk_sides(chunk) != tfs_godot_sides_of(tfs_godot_block_of(cells)))
-        tfs_fail(err, -EBADMSG, "the block has another size than the chunk says");
-    else if (cells->extra != NULL)
-        tfs_godot_instances_check(cells->extra, err);
-    if (warning != NULL && err->code == 0)
-        warn(doc, cells, warning, err);
-    tfs_cells_unref(cells);
-    return err->code;
-}
-
 /* Of an unread chunk: the reading that found it. */
 static uint64_t reading_of(const struct tfs_chunk *chunk)
 {
@@ -250,8 +207,7 @@ static uint32_t levels(const struct tfs_doc *doc)
     .root_files = root_files, .root_count = ROOT_FILES, .chunk_files = chunk_files,                \
     .group_files = level_files, .group_count = sizeof(level_files) / sizeof(level_files[0]),       \
     .group_dir = "lods", .group_label = 1, .groups = levels, .voxels = &tfs_godot_pictures,        \
-    .cells = &tfs_godot_cells, .chunk_damaged = chunk_damaged, .chunk_check = chunk_check,         \
-    .fits = tfs_godot_rules_fit, .upgrade = tfs_godot_save_upgrade,                                \
+    .cells = &tfs_godot_cells, .fits = tfs_godot_rules_fit, .upgrade = tfs_godot_save_upgrade,     \
     .chunk_changes = chunk_changes, .root_changes = root_changes, .group_changes = group_changes
 
 const struct tfs_tree tfs_godot_block_tree = {

@@ -13,6 +13,7 @@
 #include "formats/cells/edit.h"
 #include "formats/database/rows.h"
 #include "formats/luanti/lists.h"
+#include "formats/luanti/map.h"
 
 #define NO_NUMBER   UINT32_MAX
 #define SHORT_NAMES 0x80 /* so many ids fit one byte */
@@ -52,6 +53,8 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
         cells->planes[PARAM2].values = b->param2;
         cells->planes[PARAM1].values = b->param1;
     }
+    if (cells->warning != NULL && tfs_luanti_map_coordinate(cells->chunk.key, cells->warning) == 0)
+        tfs_luanti_list_warn(b, cells->warning);
     return set_names(cells, b, err);
 }
 

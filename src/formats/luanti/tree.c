@@ -199,23 +199,6 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
     return err->code;
 }
 
-static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_error *warning, struct tfs_error *err)
-{
-    const struct tfs_chunk *chunk;
-    struct tfs_cells *cells;
-
-    if (tfs_doc_need(doc, key, &chunk, err) < 0 ||
-        tfs_cells_make(save, doc, chunk, TFS_CELLS_ALL, &cells, err) < 0)
-        return err->code;
-    if (cells->damage != NULL)
-        tfs_fail(err, -EBADMSG, "%s", cells->damage);
-    else if (warning != NULL && tfs_luanti_map_coordinate(key, warning) == 0)
-        tfs_luanti_list_warn(tfs_luanti_block_of(cells), warning);
-    tfs_cells_unref(cells);
-    return err->code;
-}
-
 static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                  const struct tfs_chunk *chunk)
 {
@@ -243,8 +226,5 @@ const struct tfs_tree tfs_luanti_tree = {
     .voxels = &voxels,
     .chunk_create = chunk_create,
     .chunk_move = chunk_move,
-    .chunk_damaged = tfs_cells_damaged,
-    .chunk_check = chunk_check,
-    .chunk_names = tfs_cells_chunk_names,
     .fits = fits,
 };

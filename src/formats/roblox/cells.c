@@ -33,6 +33,8 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
             return tfs_fail_memory(err);
         cells->weight += size;
     }
+    if (wanted == TFS_CELLS_CHECK)
+        return tfs_rbx_records_check(tfs_blob_span(cells->stored), log2, err);
     return wanted == 0 ? 0
                        : tfs_rbx_records_decode(tfs_blob_span(cells->stored), log2, &planes, err);
 }

@@ -183,18 +183,6 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
     return tfs_edit_move(edit, from, to, TFS_RBX_ORDER_NEW, err);
 }
 
-static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_error *warning, struct tfs_error *err)
-{
-    const struct tfs_chunk *chunk;
-
-    (void)save;
-    (void)warning;
-    if (tfs_doc_need(doc, key, &chunk, err) < 0)
-        return err->code;
-    return tfs_rbx_records_check(tfs_blob_span(chunk->blob), tfs_rbx_chunk_log2(chunk), err);
-}
-
 /* ---- what reads differently ------------------------------------------------------------------ */
 
 #define BIT(file)       (UINT32_C(1) << (file))
@@ -283,7 +271,6 @@ const struct tfs_tree tfs_rbx_tree = {
     .chunk_create = chunk_create,
     .chunk_remove = chunk_remove,
     .chunk_move = chunk_move,
-    .chunk_check = chunk_check,
     .fits = fits,
     .chunk_changes = chunk_changes,
     .root_changes = root_changes,

@@ -72,9 +72,6 @@ int tfs_cells_values_get(struct tfs_save *save, const struct tfs_doc *doc, struc
                          struct tfs_buf *out, struct tfs_error *err);
 extern const struct tfs_lens tfs_cells_values_lens;
 
-/* tfs_tree.chunk_names. */
-int tfs_cells_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,
-                          void *arg, struct tfs_error *err);
 /* Gives the names of all chunks, some more than once. What cannot be read has none. */
 int tfs_cells_all_names(struct tfs_save *save, const struct tfs_doc *doc, tfs_name_fn each,
                         void *arg, struct tfs_error *err);
