@@ -277,14 +277,6 @@ struct tfs_tree {
      * as chunk: may the parts? NULL: they may. */
     bool (*fits)(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                  const struct tfs_chunk *chunk);
-
-    /* Which chunk files read differently: bit i = chunk_files[i]. Either may be NULL. May say too
-     * much, never too little. NULL: all. */
-    uint32_t (*chunk_changes)(const struct tfs_chunk *before, const struct tfs_chunk *after);
-    /* The same for root_files. NULL: all. */
-    uint32_t (*root_changes)(const struct tfs_doc *before, const struct tfs_doc *after);
-    /* The same for group_files, of one chunk of the group. NULL: all. */
-    uint32_t (*group_changes)(const struct tfs_chunk *before, const struct tfs_chunk *after);
 };
 
 /* ---- containers ------------------------------------------------------------------------------ */

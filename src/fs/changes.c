@@ -13,32 +13,17 @@ struct walk {
     const struct tfs_doc *before, *after;
     tfs_changed_fn changed;
     void *arg;
-    uint32_t group, files; /* the group at hand, and which of its files read differently */
+    uint32_t group; /* the last one that was told of */
 };
 
-/* Tells of the files of the group at hand, and goes on to another one. */
-static void end_group(struct walk *w, uint32_t next)
+/* Files of groups show all of their chunks. */
+static void change_group(struct walk *w, uint32_t group)
 {
     for (unsigned i = 0; i < w->save->tree->group_count; i++) {
         const struct tfs_node node = {
-            .scope = TFS_SCOPE_GROUP, .key = {.group = w->group}, .file = (int)i};
-        if (w->group > 0 && (w->files >> i & 1) != 0)
-            w->changed(w->arg, &node, &w->save->tree->group_files[i], TFS_CHANGED_FILE);
+            .scope = TFS_SCOPE_GROUP, .key = {.group = group}, .file = (int)i};
+        w->changed(w->arg, &node, &w->save->tree->group_files[i], TFS_CHANGED_FILE);
     }
-    w->group = next;
-    w->files = 0;
-}
-
-/* Chunks come in the order of their groups. */
-static void add_group(struct walk *w, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    const struct tfs_tree *tree = w->save->tree;
-    const uint32_t group = (after != NULL ? after : before)->key.group;
-
-    if (group != w->group)
-        end_group(w, group);
-    if (group > 0 && tree->group_count > 0)
-        w->files |= tree->group_changes != NULL ? tree->group_changes(before, after) : UINT32_MAX;
 }
 
 /* All files of all groups, which may be there or not. */
@@ -48,11 +33,8 @@ static void change_groups(struct walk *w)
     const uint32_t before = tree->group_count > 0 ? tree->groups(w->before) : 0;
     const uint32_t after = tree->group_count > 0 ? tree->groups(w->after) : 0;
 
-    for (uint32_t group = 1; group < before || group < after; group++) {
-        end_group(w, group);
-        w->files = UINT32_MAX;
-    }
-    end_group(w, 0);
+    for (uint32_t group = 1; group < before || group < after; group++)
+        change_group(w, group);
 }
 
 static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
@@ -61,14 +43,14 @@ static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct
     const struct tfs_tree *tree = w->save->tree;
     struct tfs_node node = tfs_node_of_chunk(after != NULL ? after : before);
 
-    add_group(w, before, after);
+    /* Chunks come in the order of their groups. */
+    if (node.key.group > w->group)
+        change_group(w, w->group = node.key.group);
     if (before == NULL || after == NULL)
         w->changed(w->arg, &node, NULL, after != NULL ? TFS_CHUNK_CAME : TFS_CHUNK_WENT);
-    uint32_t files = tree->chunk_changes != NULL ? tree->chunk_changes(before, after) : UINT32_MAX;
     for (unsigned i = 0; i < tree->chunk_count; i++) {
         node.file = (int)i;
-        if ((files >> i & 1) != 0)
-            w->changed(w->arg, &node, &tree->chunk_files[i], TFS_CHANGED_FILE);
+        w->changed(w->arg, &node, &tree->chunk_files[i], TFS_CHANGED_FILE);
     }
     return 0;
 }
@@ -112,25 +94,21 @@ static void changed_root_file(const struct walk *w, unsigned i)
 void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
                       const struct tfs_doc *after, tfs_changed_fn changed, void *arg)
 {
-    struct walk w = {save, before, after, changed, arg, 0, 0};
-    const struct tfs_tree *tree = save->tree;
+    struct walk w = {save, before, after, changed, arg, 0};
 
     if (before->version == after->version)
         return;
     (void)tfs_doc_diff(before, after, changed_chunk, &w);
-    end_group(&w, 0);
     if (before->facts != after->facts || !tfs_blob_equal(before->common, after->common))
         change_groups(&w);
-    uint32_t files = tree->root_changes != NULL ? tree->root_changes(before, after) : UINT32_MAX;
-    for (unsigned i = 0; i < tree->root_count; i++)
-        if ((files >> i & 1) != 0)
-            changed_root_file(&w, i);
+    for (unsigned i = 0; i < save->tree->root_count; i++)
+        changed_root_file(&w, i);
 }
 
 void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_changed_fn changed,
                      void *arg)
 {
-    struct walk w = {save, doc, doc, changed, arg, 0, 0};
+    struct walk w = {save, doc, doc, changed, arg, 0};
 
     for (size_t c = 0; c < doc->count; c++) {
         struct tfs_node node = tfs_node_of_chunk(tfs_doc_at(doc, c));

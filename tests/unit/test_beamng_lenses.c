@@ -7,7 +7,6 @@
 #include <zlib.h>
 
 #include "../lib/beamng_case.h"
-#include "../lib/changed_files.h"
 #include "formats/beamng/beamng.h"
 #include "formats/beamng/layers.h"
 #include "unit.h"
@@ -418,58 +417,6 @@ END_TEST
 
 /* ---- what a change concerns ------------------------------------------------------------------ */
 
-struct changed {
-    const struct tfs_tree *tree;
-    unsigned chunks;
-    uint32_t files;
-};
-
-static int note_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    struct changed *c = arg;
-
-    c->chunks++;
-    c->files |= c->tree->chunk_changes(before, after);
-    return 0;
-}
-
-/* The root files that may read differently now. */
-static const char *root_changes(const struct tree_files *of, const struct tfs_doc *before,
-                                struct changed *c)
-{
-    *c = (struct changed){.tree = of->save->tree};
-    (void)tfs_doc_diff(before, of->doc, note_chunk, c);
-    return changed_root_files(c->tree, c->tree->root_changes(before, of->doc));
-}
-
-START_TEST(change_of_heights_concerns_one_tile_and_no_layer)
-{
-    struct changed c;
-
-    ter_open_world(&t, (struct ter_world){8, TER_CORNERS, false, 130, 3, 4});
-    struct tfs_doc *before = tfs_doc_ref(t.doc);
-    ter_put_text(&t, "chunks/1_0_1/heights.txt", "fill 7");
-    ck_assert_str_eq(root_changes(&t, before, &c),
-                     "info.txt heightmap.png map.png arrays/heights.npy");
-    ck_assert_uint_eq(c.chunks, 1);
-    ck_assert_uint_eq(c.files, 1u << 0 | 1u << 2); /* heights.txt, arrays/heights.npy */
-    tfs_doc_unref(before);
-    before = tfs_doc_ref(t.doc);
-    ter_put_text(&t, "chunks/1_0_1/layers.txt", "fill 3");
-    ck_assert_str_eq(root_changes(&t, before, &c),
-                     "info.txt layers.png holes.png layers/ extra/ map.png arrays/layers.npy");
-    ck_assert_uint_eq(c.files, 1u << 1 | 1u << 3); /* layers.txt, arrays/layers.npy */
-    ck_assert_uint_eq(c.chunks, 4); /* the corners of its neighbours in the west and south, too */
-    tfs_doc_unref(before);
-    before = tfs_doc_ref(t.doc);
-    ter_put_text(&t, "palette.txt", "0 a\n1 b\n2 c\n3 d\n4 e\n");
-    ck_assert_str_eq(root_changes(&t, before, &c),
-                     "info.txt palette.txt layers/ map.png arrays/palette.txt");
-    ck_assert_uint_eq(c.chunks, 0);
-    tfs_doc_unref(before);
-}
-END_TEST
-
 /* How many tiles of `before` lie in the same memory. */
 static unsigned shared_tiles(const struct tree_files *of, const struct tfs_doc *before,
                              bool heights)
@@ -535,7 +482,6 @@ static Suite *suite(void)
     tcase_add_test(tcase, pictures_but_the_map_are_left_out_above_8192_samples_a_side);
     tcase_add_test(tcase, map_has_the_colours_of_material_names_and_shades_slopes);
     tcase_add_test(tcase, arrays_in_parts_are_the_whole_after_an_edit_too);
-    tcase_add_test(tcase, change_of_heights_concerns_one_tile_and_no_layer);
     tcase_add_test(tcase, planes_that_an_edit_leaves_are_shared_with_the_terrain_before);
     tcase_add_test(tcase, edit_that_another_layout_would_read_is_refused);
     return s;

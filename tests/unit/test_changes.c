@@ -53,6 +53,7 @@ static void lose_all(struct tree_files *c, const struct tfs_doc *before)
     struct kept kept = {0};
 
     struct tfs_cells_kind cells = *whole->cells;
+    tfs_cells_cache_clear(c->save);
     cells.decode = fail_to_look;
     tree.cells = &cells;
     c->save->tree = &tree;

@@ -643,33 +643,6 @@ START_TEST(only_chunks_that_changed_are_looked_into_again)
 }
 END_TEST
 
-static uint32_t late_files(void)
-{
-    uint32_t files = 0;
-
-    for (unsigned i = 0; i < c.save->tree->root_count; i++)
-        if (c.save->tree->root_files[i].flags & TFS_FILE_LATE)
-            files |= UINT32_C(1) << i;
-    return files;
-}
-
-START_TEST(pictures_change_with_blocks_of_level_0_alone)
-{
-    static const struct tfs_key keys[] = {{0, 0, 0, 0}, {1, 0, 0, 0}};
-    static const char *const tables[] = {NULL, NULL};
-
-    open_chunks(tables, keys, 2);
-    for (int level = 0; level < 2; level++) {
-        struct tfs_doc *before = tfs_doc_ref(c.doc);
-        must(files_put_text(&c, keys[level], "channels/type.txt", "fill 1\n"));
-        uint32_t changes = c.save->tree->root_changes(before, c.doc);
-        ck_assert_uint_eq(changes & late_files(), level == 0 ? late_files() : 0);
-        ck_assert_uint_ne(changes & ~late_files(), 0);
-        tfs_doc_unref(before);
-    }
-}
-END_TEST
-
 /* ---- the map --------------------------------------------------------------------------------- */
 
 /* A pixel of map.png. */
@@ -827,7 +800,6 @@ static Suite *picture_suite(void)
     tcase_add_loop_test(laws, writing_back_what_was_read_changes_nothing, 0, saves);
     tcase_add_loop_test(laws, what_was_written_is_read_again, 0, saves);
     tcase_add_loop_test(again, only_chunks_that_changed_are_looked_into_again, 0, BLOCK);
-    tcase_add_test(again, pictures_change_with_blocks_of_level_0_alone);
     LOOP(map, colours, stored_colours_are_those_of_the_map);
     tcase_add_loop_test(map, palette_of_the_region_colours_its_chunks, REGION, FOLDER + 1);
     tcase_add_test(map, textures_and_types_have_colours_of_their_own);

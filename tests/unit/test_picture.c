@@ -196,25 +196,6 @@ START_TEST(columns_are_kept_as_far_as_there_is_memory)
 }
 END_TEST
 
-START_TEST(pictures_change_with_blocks_and_not_with_light)
-{
-    const struct tfs_tree *tree = &tfs_cosmic_reach_tree;
-
-    open_chunk(BLOCKS("3,14,1 a:b"));
-    struct tfs_doc *before = tfs_doc_ref(t.doc);
-    ck_assert_int_eq(tree_files_put(&t, "chunks/0_0_0/lights/sky.txt", tfs_span_of("fill 3\n")),
-                     -ENOENT);
-    ck_assert_int_eq(put_pixel(3, 1, 16), 0);
-    uint32_t changes = tree->root_changes(before, t.doc), pictures = 0;
-    for (unsigned i = 0; i < tree->root_count; i++)
-        if (strstr(tree->root_files[i].path, ".png") ||
-            strstr(tree->root_files[i].path, "blocks.npy"))
-            pictures |= UINT32_C(1) << i;
-    ck_assert_uint_eq(changes & ((UINT32_C(1) << tree->root_count) - 1), pictures);
-    tfs_doc_unref(before);
-}
-END_TEST
-
 /* ---- colours and the map --------------------------------------------------------------------- */
 
 static const struct {
@@ -465,7 +446,6 @@ static Suite *picture_suite(void)
     tcase_set_timeout(again, 60);
     tcase_add_test(again, columns_are_kept_as_far_as_there_is_memory);
     tcase_add_loop_test(again, a_picture_in_parts_is_that_of_one, 0, 2 * COUNT(part_sizes));
-    tcase_add_test(again, pictures_change_with_blocks_and_not_with_light);
     tcase_add_test(map, the_map_is_lit_from_the_north_west);
     tcase_add_test(map, deep_water_is_darker_than_shallow_across_chunks);
     tcase_add_test(map, the_map_cannot_be_written);

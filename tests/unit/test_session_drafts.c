@@ -457,22 +457,17 @@ static void drop_page(uint64_t id)
                       : write_text(page.handle, 0, "q");
 }
 
-static void map_text_of(struct tfs_save *opened)
+static void map_text(void)
 {
     struct tfs_attr attr;
     tfs_session_close(session);
     on_invalidate = drop_page;
-    open_save_with(opened, (struct tfs_session_options){0});
+    open_save_with(toy_save_create(), (struct tfs_session_options){0});
     ck_assert_int_eq(look(TEXT, &attr), 0);
     page.id = attr.id;
     page.handle = open_path(TEXT, O_RDWR);
     page.result = 1;
     page.dirty = page.mapped = true;
-}
-
-static void map_text(void)
-{
-    map_text_of(fake_save_create());
 }
 
 START_TEST(session_takes_no_mapped_page_that_another_view_overtook)
@@ -548,12 +543,7 @@ END_TEST
 /* Formats name files that may read otherwise, not only those that do. */
 START_TEST(session_takes_a_mapped_page_of_a_text_that_says_the_same)
 {
-    static struct tfs_tree tree;
-    struct tfs_save *opened = fake_save_create();
-    tree = *opened->tree;
-    tree.chunk_changes = NULL;
-    opened->tree = &tree;
-    map_text_of(opened);
+    map_text();
     ck_assert_str_eq(cat(TEXT), "zero");
     ck_assert_int_eq(put("chunks/0_0_0/part/note.txt", "another"), 0);
     ck_assert_int_eq(page.result, 0);

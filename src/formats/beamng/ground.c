@@ -26,15 +26,6 @@ const char *tfs_beamng_number(double value, char text[TFS_BEAMNG_NUMBER_ROOM])
     return text;
 }
 
-bool tfs_beamng_ground_same(const struct tfs_beamng_ground *a, const struct tfs_beamng_ground *b)
-{
-    return strcmp(a->level, b->level) == 0 && strcmp(a->block, b->block) == 0 &&
-           a->live == b->live && a->placed == b->placed && a->scaled == b->scaled &&
-           memcmp(a->position, b->position, sizeof(a->position)) == 0 &&
-           memcmp(&a->square, &b->square, sizeof(a->square)) == 0 &&
-           memcmp(&a->height, &b->height, sizeof(a->height)) == 0;
-}
-
 static void add_text(struct tfs_beamng_texts *texts, bool counts, const char *key,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 static void add_text(struct tfs_beamng_texts *texts, bool counts, const char *key,

@@ -39,8 +39,6 @@ struct tfs_beamng_texts {
 void tfs_beamng_ground_texts(const struct tfs_beamng_ground *ground,
                              struct tfs_beamng_texts *texts);
 
-bool tfs_beamng_ground_same(const struct tfs_beamng_ground *a, const struct tfs_beamng_ground *b);
-
 /* The shortest decimal of a number, and its end. */
 #define TFS_BEAMNG_NUMBER_ROOM 32
 const char *tfs_beamng_number(double value, char text[TFS_BEAMNG_NUMBER_ROOM]);

@@ -121,75 +121,6 @@ static const struct tfs_file chunk_files[CHUNK_COUNT] = {
     [TILE_LAYERS_ARRAY] = TFS_ARRAY_FILE("arrays/layers.npy", &tfs_beamng_tile_layers_lens),
 };
 
-/* ---- changes --------------------------------------------------------------------------------- */
-
-/* The kinds of planes of which a tile's samples differ. */
-enum { HEIGHTS_DIFFER = 1, LAYERS_DIFFER = 2, EXTRA_DIFFERS = 4, ALL_DIFFER = 7 };
-
-static unsigned tile_differs(const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    if (before == NULL || after == NULL ||
-        tfs_beamng_chunk_sample(before) != tfs_beamng_chunk_sample(after) ||
-        before->blob->size != after->blob->size)
-        return ALL_DIFFER;
-
-    const unsigned heights = tfs_blob_equal(before->blob, after->blob) ? 0 : HEIGHTS_DIFFER;
-    const size_t layers = before->blob->size / tfs_beamng_heights.bytes;
-    const struct tfs_span a = tfs_blob_span(before->extra), b = tfs_blob_span(after->extra);
-    if (before->extra == after->extra)
-        return heights;
-    return heights | (memcmp(a.data, b.data, layers) != 0 ? LAYERS_DIFFER : 0u) |
-           (memcmp(a.data + layers, b.data + layers, a.size - layers) != 0 ? EXTRA_DIFFERS : 0u);
-}
-
-static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    static const uint32_t heights = UINT32_C(1) << HEIGHTS_TEXT | UINT32_C(1) << TILE_HEIGHTS_ARRAY;
-    static const uint32_t layers = UINT32_C(1) << LAYERS_TEXT | UINT32_C(1) << TILE_LAYERS_ARRAY;
-    const unsigned differs = tile_differs(before, after);
-
-    return ((differs & HEIGHTS_DIFFER) != 0 ? heights : 0) |
-           ((differs & LAYERS_DIFFER) != 0 ? layers : 0);
-}
-
-/* Collects what differs; the walk ends when nothing is left to be found. */
-static int collect(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    unsigned *differs = arg;
-
-    *differs |= tile_differs(before, after);
-    return *differs == ALL_DIFFER;
-}
-
-static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc *after)
-{
-    static const uint32_t heights =
-        UINT32_C(1) << HEIGHTMAP | UINT32_C(1) << MAP | UINT32_C(1) << HEIGHTS_ARRAY;
-    static const uint32_t layers = UINT32_C(1) << LAYERS | UINT32_C(1) << HOLES |
-                                   UINT32_C(1) << MASKS | UINT32_C(1) << MAP |
-                                   UINT32_C(1) << LAYERS_ARRAY;
-    static const uint32_t names = UINT32_C(1) << PALETTE | UINT32_C(1) << MASKS |
-                                  UINT32_C(1) << MAP | UINT32_C(1) << ARRAY_NAMES;
-    uint32_t files = UINT32_C(1) << INFO;
-    unsigned differs = 0;
-
-    if (tfs_beamng_layout_of(before)->side != tfs_beamng_layout_of(after)->side)
-        return UINT32_MAX;
-    if (!tfs_beamng_ground_same(&tfs_beamng_facts(before)->ground,
-                                &tfs_beamng_facts(after)->ground))
-        files |= UINT32_C(1) << HEIGHTMAP;
-    (void)tfs_doc_diff(before, after, collect, &differs);
-    if ((differs & HEIGHTS_DIFFER) != 0)
-        files |= heights;
-    if ((differs & LAYERS_DIFFER) != 0)
-        files |= layers;
-    if ((differs & EXTRA_DIFFERS) != 0)
-        files |= UINT32_C(1) << EXTRA;
-    if (!tfs_blob_equal(tfs_beamng_table(before), tfs_beamng_table(after)))
-        files |= names;
-    return files;
-}
-
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* Tiles, and the table of names, are stored as the layout has them. */
@@ -244,6 +175,4 @@ const struct tfs_tree tfs_beamng_tree = {
     .chunk_remove = chunk_refuse,
     .chunk_move = chunk_move,
     .fits = fits,
-    .chunk_changes = chunk_changes,
-    .root_changes = root_changes,
 };

@@ -108,32 +108,6 @@ static const struct tfs_file level_files[] = {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* Of an unread chunk: the reading that found it. */
-static uint64_t reading_of(const struct tfs_chunk *chunk)
-{
-    return chunk->own;
-}
-
-/* What neither side holds may have changed: then another reading found it. */
-static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    const uint32_t instances = UINT32_C(1) << CHUNK_INSTANCES;
-    uint32_t changed = 0;
-
-    if (before == NULL || after == NULL)
-        return UINT32_MAX;
-    bool moved = reading_of(before) != reading_of(after);
-    if (!tfs_blob_equal(before->blob, after->blob) ||
-        tfs_chunk_is_unread(before, false) != tfs_chunk_is_unread(after, false) ||
-        (moved && tfs_chunk_is_unread(after, false)))
-        changed |= ~instances;
-    if (!tfs_blob_equal(before->extra, after->extra) ||
-        tfs_chunk_is_unread(before, true) != tfs_chunk_is_unread(after, true) ||
-        (moved && tfs_chunk_is_unread(after, true)))
-        changed |= instances;
-    return changed;
-}
-
 /* A file of one block is that block, for good. */
 static int refuse(struct tfs_error *err)
 {
@@ -161,43 +135,6 @@ static int only_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct 
     return refuse(err);
 }
 
-#define BIT(file)      (UINT32_C(1) << (file))
-#define ALL_ROOT_FILES (BIT(ROOT_FILES) - 1)
-
-/* Blocks without voxels may have instances. */
-static uint32_t group_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    return (chunk_changes(before, after) & BIT(CHUNK_RAW)) != 0 ? UINT32_MAX : 0;
-}
-
-/* info.txt counts what all blocks are; pictures show those of level 0. */
-static int add_root_changes(void *arg, const struct tfs_chunk *before,
-                            const struct tfs_chunk *after)
-{
-    uint32_t *changes = arg;
-    uint32_t level = after != NULL ? after->key.group : before->key.group;
-
-    *changes |= BIT(ROOT_INFO);
-    if (level == 0 && (chunk_changes(before, after) & BIT(CHUNK_RAW)) != 0)
-        *changes = ALL_ROOT_FILES;
-    return *changes == ALL_ROOT_FILES;
-}
-
-/* The same save read again may have other facts, which info.txt tells; where only regions have
- * palettes, those are in what is common. */
-static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc *after)
-{
-    const struct tfs_godot_rules *old = tfs_godot_rules(before), *new = tfs_godot_rules(after);
-    uint32_t changes = before->facts == after->facts ? 0 : BIT(ROOT_INFO);
-
-    if (old->cubed != new->cubed || old->po2 != new->po2)
-        return ALL_ROOT_FILES;
-    if (!tfs_blob_equal(before->common, after->common))
-        return ALL_ROOT_FILES;
-    tfs_doc_diff(before, after, add_root_changes, &changes);
-    return changes;
-}
-
 static uint32_t levels(const struct tfs_doc *doc)
 {
     return tfs_godot_rules(doc)->lods;
@@ -207,8 +144,7 @@ static uint32_t levels(const struct tfs_doc *doc)
     .root_files = root_files, .root_count = ROOT_FILES, .chunk_files = chunk_files,                \
     .group_files = level_files, .group_count = sizeof(level_files) / sizeof(level_files[0]),       \
     .group_dir = "lods", .group_label = 1, .groups = levels, .voxels = &tfs_godot_pictures,        \
-    .cells = &tfs_godot_cells, .fits = tfs_godot_rules_fit, .upgrade = tfs_godot_save_upgrade,     \
-    .chunk_changes = chunk_changes, .root_changes = root_changes, .group_changes = group_changes
+    .cells = &tfs_godot_cells, .fits = tfs_godot_rules_fit, .upgrade = tfs_godot_save_upgrade
 
 const struct tfs_tree tfs_godot_block_tree = {
     FOR_ALL_CONTAINERS,

@@ -183,67 +183,6 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
     return tfs_edit_move(edit, from, to, TFS_RBX_ORDER_NEW, err);
 }
 
-/* ---- what reads differently ------------------------------------------------------------------ */
-
-#define BIT(file)       (UINT32_C(1) << (file))
-#define ALL_CHUNK_FILES (BIT(CHUNK_FILES) - 1)
-#define MAPS            (BIT(ROOT_MAP) | BIT(ROOT_MAPS))
-#define PICTURES        (BIT(ROOT_HEIGHTMAP) | BIT(ROOT_VIEW) | BIT(ROOT_HEIGHTMAPS) | MAPS)
-#define ARRAYS(first)   (UINT32_C(7) << (first))
-/* What the root shows of voxels. */
-#define VOXELS (PICTURES | ARRAYS(ROOT_ARRAYS))
-
-static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    if (before == NULL || after == NULL ||
-        tfs_rbx_chunk_log2(before) != tfs_rbx_chunk_log2(after) ||
-        tfs_key_compare(before->key, after->key) != 0)
-        return ALL_CHUNK_FILES;
-
-    const struct tfs_span old = tfs_blob_span(before->blob);
-    const struct tfs_span new = tfs_blob_span(after->blob);
-    unsigned differs = tfs_rbx_records_compare(old, new);
-    return (tfs_span_equal(old, new) ? 0 : BIT(CHUNK_RAW)) |
-           (differs != 0 ? BIT(CHUNK_VOXELS) : 0) |
-           (differs & TFS_RBX_DIFFERS_MATERIAL ? BIT(CHUNK_MATERIALS) : 0) |
-           (differs & TFS_RBX_DIFFERS_OCCUPANCY ? BIT(CHUNK_OCCUPANCY) : 0) |
-           (differs & TFS_RBX_DIFFERS_WATER ? BIT(CHUNK_WATER) : 0) |
-           (differs != 0 ? ARRAYS(CHUNK_ARRAYS) : 0);
-}
-
-static uint32_t group_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    if (before == NULL || after == NULL)
-        return UINT32_MAX;
-    return (chunk_changes(before, after) & ARRAYS(CHUNK_ARRAYS)) != 0 ? ARRAYS(0) : 0;
-}
-
-/* info.txt says how many chunks there are, where, and how many bytes; pictures and arrays show the
- * Terrain. */
-static int add_root_changes(void *arg, const struct tfs_chunk *before,
-                            const struct tfs_chunk *after)
-{
-    const uint32_t all = BIT(ROOT_INFO) | BIT(ROOT_ARRAY_INFO) | VOXELS;
-    uint32_t *changes = arg;
-    uint32_t group = before != NULL ? before->key.group : after->key.group;
-
-    if (before == NULL || after == NULL || before->blob->size != after->blob->size)
-        *changes |= BIT(ROOT_INFO) | BIT(ROOT_ARRAY_INFO);
-    if (group == 0)
-        *changes |= VOXELS;
-    return *changes == all;
-}
-
-static uint32_t root_changes(const struct tfs_doc *before, const struct tfs_doc *after)
-{
-    uint32_t changes = 0;
-
-    if (before->facts != after->facts)
-        return BIT(ROOT_INFO) | BIT(ROOT_ARRAY_INFO) | VOXELS;
-    tfs_doc_diff(before, after, add_root_changes, &changes);
-    return changes;
-}
-
 static struct tfs_voxel_size size(const struct tfs_doc *doc)
 {
     return tfs_rbx_cells.group_size(doc, 0);
@@ -272,7 +211,4 @@ const struct tfs_tree tfs_rbx_tree = {
     .chunk_remove = chunk_remove,
     .chunk_move = chunk_move,
     .fits = fits,
-    .chunk_changes = chunk_changes,
-    .root_changes = root_changes,
-    .group_changes = group_changes,
 };
