@@ -440,7 +440,7 @@ static int add_chunk(struct arrival *a, struct tfs_edit *edit, struct tfs_error 
 {
     const struct tfs_key key = a->top.key;
 
-    if (a->im->save->tree->chunk_create(a->im->save, edit, key, err) < 0 || !is_bare(a))
+    if (tfs_chunk_create(a->im->save, edit, key, err) < 0 || !is_bare(a))
         return err->code;
     struct tfs_chunk chunk = *tfs_doc_find(tfs_edit_doc(edit), key);
     chunk.blob = NULL;
@@ -450,11 +450,10 @@ static int add_chunk(struct arrival *a, struct tfs_edit *edit, struct tfs_error 
 static bool create_chunk(struct arrival *a)
 {
     struct tfs_import *im = a->im;
-    const struct tfs_tree *tree = im->save->tree;
     struct tfs_error err = {0};
     struct tfs_edit edit;
 
-    if (tree->fixed_chunks || !tree->chunk_create)
+    if (tfs_chunks_are_fixed(im->save))
         tfs_fail(&err, -EINVAL, "the save has no such chunk, and none can be added to it");
     else if (tfs_edit_open(im->doc, &edit, &err) == 0) {
         if (add_chunk(a, &edit, &err) == 0)

@@ -113,13 +113,11 @@ void tfs_import_missing_files(struct tfs_import *im, const struct tfs_node *top,
 /* `path`: for sentences. */
 static void drop_chunk(struct tfs_import *im, struct tfs_key key, const char *path)
 {
-    const struct tfs_tree *tree = im->save->tree;
     struct tfs_error err = {0};
     struct tfs_edit edit;
 
     if (tfs_edit_open(im->doc, &edit, &err) == 0) {
-        int result = tree->chunk_remove ? tree->chunk_remove(im->save, &edit, key, &err)
-                                        : tfs_edit_remove(&edit, key, &err);
+        int result = tfs_chunk_remove(im->save, &edit, key, &err);
         if (result == 0)
             tfs_import_advance(im, tfs_edit_finish(&edit));
         tfs_edit_release(&edit);
@@ -142,7 +140,7 @@ static void remove_chunk(struct tfs_import *im, const struct tfs_chunk *chunk)
 
 void tfs_import_missing_chunks(struct tfs_import *im)
 {
-    if (im->save->tree->fixed_chunks)
+    if (tfs_chunks_are_fixed(im->save))
         return;
     for (size_t i = 0; i < im->base->count; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(im->base, i);

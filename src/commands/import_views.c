@@ -131,7 +131,7 @@ void tfs_views_check_arrays(struct tfs_import *im, struct tfs_found_list *files)
 bool tfs_view_is_of_part(const struct tfs_import *im, const struct tfs_view *view)
 {
     return im->manifest.partial && view->found->node.scope == TFS_SCOPE_ROOT &&
-           !im->save->tree->fixed_chunks;
+           !tfs_chunks_are_fixed(im->save);
 }
 
 bool tfs_view_wanted(const struct tfs_import *im, const struct tfs_view *view)

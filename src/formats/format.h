@@ -252,17 +252,15 @@ struct tfs_tree {
                                          * made of */
     const struct tfs_cells_kind *cells; /* what a chunk holds; NULL: the lenses know */
     enum tfs_tiled tiled;
-    bool fixed_chunks; /* tiles: chunk directories cannot be made, moved or removed, which the three
-                        * functions below say (EPERM with sentence) */
 
-    /* Adds an empty chunk; refuses (EINVAL with sentence) a coordinate the container cannot
-     * hold. */
+    /* For tfs_chunk_create, _remove and _move. Adds an empty chunk; refuses (EINVAL with sentence)
+     * a coordinate the container cannot hold. NULL: the chunks are fixed, and `chunk_move` is NULL,
+     * too. */
     int (*chunk_create)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
                         struct tfs_error *err);
-    /* Deletes; NULL: tfs_edit_remove. */
+    /* NULL: tfs_edit_remove. */
     int (*chunk_remove)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
                         struct tfs_error *err);
-    /* Moves to a free coordinate; the slot moves with it. */
     int (*chunk_move)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                       struct tfs_key to, struct tfs_error *err);
 
@@ -498,6 +496,21 @@ bool tfs_save_lacks(const struct tfs_save *save, const struct tfs_doc *doc,
                     const struct tfs_key *chunk);
 /* save->doc lacks them no more. */
 int tfs_save_complete(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err);
+
+/* Are the chunks those that there are for good, as tiles of a terrain are? */
+static inline bool tfs_chunks_are_fixed(const struct tfs_save *save)
+{
+    return save->tree->chunk_create == NULL;
+}
+
+/* EPERM with a sentence: they are. */
+int tfs_chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                     struct tfs_error *err);
+int tfs_chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                     struct tfs_error *err);
+/* To a free coordinate; the slot moves with it. */
+int tfs_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
+                   struct tfs_key to, struct tfs_error *err);
 
 /* The chunk's stored bytes, fetched where the document does not hold them: a reference. ENOENT: it
  * has none. */

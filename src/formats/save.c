@@ -325,6 +325,36 @@ fail:
     return err->code;
 }
 
+static int check_free(const struct tfs_save *save, struct tfs_error *err)
+{
+    return tfs_chunks_are_fixed(save)
+               ? tfs_fail(err, -EPERM,
+                          "this save has these chunks for good: none can be made, moved or removed")
+               : 0;
+}
+
+int tfs_chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                     struct tfs_error *err)
+{
+    return check_free(save, err) < 0 ? err->code : save->tree->chunk_create(save, edit, key, err);
+}
+
+int tfs_chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                     struct tfs_error *err)
+{
+    if (check_free(save, err) < 0)
+        return err->code;
+    return save->tree->chunk_remove != NULL ? save->tree->chunk_remove(save, edit, key, err)
+                                            : tfs_edit_remove(edit, key, err);
+}
+
+int tfs_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
+                   struct tfs_key to, struct tfs_error *err)
+{
+    return check_free(save, err) < 0 ? err->code
+                                     : save->tree->chunk_move(save, edit, from, to, err);
+}
+
 int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **blob,
                    struct tfs_error *err)
 {

@@ -245,7 +245,7 @@ static void keep_changed(void *arg, const struct tfs_node *node, const struct tf
 
 static int keep_all(struct difference *d)
 {
-    d->root = d->save->tree->fixed_chunks || d->theirs->common != d->ours->common;
+    d->root = tfs_chunks_are_fixed(d->save) || d->theirs->common != d->ours->common;
     tfs_changes_each(d->save, d->theirs, d->ours, keep_changed, d);
     return d->lost;
 }

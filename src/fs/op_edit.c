@@ -322,7 +322,7 @@ static int make_chunk(struct tfs_chunk_work *work, struct tfs_edit *edit, struct
 
     if (tfs_doc_find(edit->base, work->node.key) != NULL)
         return tfs_fail(err, -EEXIST, "this chunk is there already");
-    int result = save->tree->chunk_create(save, edit, work->node.key, err);
+    int result = tfs_chunk_create(save, edit, work->node.key, err);
     if (result < 0)
         return result;
     /* Only this thread adds new directories, so that the room is still there. */
@@ -371,11 +371,7 @@ static void settle_make_chunk(struct tfs_job *job)
 
 static int remove_chunk(struct tfs_chunk_work *work, struct tfs_edit *edit, struct tfs_error *err)
 {
-    struct tfs_save *save = work->work.branch->save;
-
-    return save->tree->chunk_remove != NULL
-               ? save->tree->chunk_remove(save, edit, work->node.key, err)
-               : tfs_edit_remove(edit, work->node.key, err);
+    return tfs_chunk_remove(work->work.branch->save, edit, work->node.key, err);
 }
 
 static int apply_remove_chunk(struct tfs_job *job, bool last)
@@ -406,11 +402,11 @@ static int move_chunk(struct tfs_chunk_work *work, struct tfs_edit *edit, struct
     const struct tfs_chunk *chunk = tfs_doc_find(edit->base, work->node.key);
     if (chunk == NULL || chunk->slot != work->node.slot)
         return tfs_fail(err, -ESTALE, "the chunk to be moved is not there any more");
-    if (!save->tree->fixed_chunks && tfs_doc_find(edit->base, work->to) != NULL)
+    if (!tfs_chunks_are_fixed(save) && tfs_doc_find(edit->base, work->to) != NULL)
         return tfs_fail(err, -EEXIST, "this chunk is there already");
     if (take_removals(&work->work, edit, &work->node) < 0)
         return tfs_fail_memory(err);
-    return save->tree->chunk_move(save, edit, work->node.key, work->to, err);
+    return tfs_chunk_move(save, edit, work->node.key, work->to, err);
 }
 
 static int apply_move_chunk(struct tfs_job *job, bool last)

@@ -463,7 +463,8 @@ static bool has_whiteout(struct tfs_session *s, const struct tfs_entry *entry)
 static int rmdir_chunk(struct tfs_session *s, const struct tfs_entry *entry, struct naming *c)
 {
     /* A tile is refused with its sentence, whatever is in it. */
-    int result = entry->branch->save->tree->fixed_chunks ? 0 : tfs_ops_check_empty(s, &entry->node);
+    int result =
+        tfs_chunks_are_fixed(entry->branch->save) ? 0 : tfs_ops_check_empty(s, &entry->node);
     if (result == -ENOTEMPTY && has_whiteout(s, entry))
         tfs_fail(&c->err, result,
                  "the chunk stays, because not all of its files were removed; trees of other files "

@@ -194,7 +194,7 @@ static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct t
 static int move_chunk(struct renaming *r)
 {
     /* Refused with a sentence when it comes to it. */
-    bool fixed = r->from.branch->save->tree->fixed_chunks;
+    bool fixed = tfs_chunks_are_fixed(r->from.branch->save);
     if (!r->to.coordinate || r->new_parent != r->parent)
         return fixed ? -EPERM : -EXDEV;
     if (r->to.schema && !fixed)

@@ -36,7 +36,7 @@ struct checking {
 static bool is_possible(const struct tfs_save *save, const struct tfs_chunk *before,
                         const struct tfs_chunk *after)
 {
-    return !(save->tree->fixed_chunks && (before == NULL || after == NULL)) &&
+    return !(tfs_chunks_are_fixed(save) && (before == NULL || after == NULL)) &&
            (after == NULL ||
             (after->flags == 0 && (save->container->journal == NULL || after->extra == NULL)));
 }

@@ -56,7 +56,7 @@ static void decode_cells(const struct tfs_chunk *chunk)
 {
     struct tfs_cells *cells;
 
-    must(tfs_cells_make(save, chunk, 1, &cells, &err));
+    must(tfs_cells_make(save, save->doc, chunk, 1, &cells, &err));
     tfs_cells_unref(cells);
 }
 
@@ -64,7 +64,7 @@ static void decode_roblox(const struct tfs_chunk *chunk)
 {
     struct tfs_cells *cells;
 
-    must(tfs_cells_make(save, chunk, TFS_CELLS_ALL, &cells, &err));
+    must(tfs_cells_make(save, save->doc, chunk, TFS_CELLS_ALL, &cells, &err));
     tfs_cells_unref(cells);
 }
 
@@ -121,7 +121,7 @@ static struct moment render_edited(void)
 
     must(tfs_edit_open(save->doc, &edit, &err));
     must(tfs_edit_remove(&edit, key, &err));
-    must(save->tree->chunk_create(save, &edit, key, &err));
+    must(tfs_chunk_create(save, &edit, key, &err));
     struct tfs_doc *doc = tfs_edit_finish(&edit);
     struct moment took = render(doc);
     tfs_doc_unref(doc);

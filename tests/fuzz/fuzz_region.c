@@ -160,7 +160,7 @@ static void fuzz_body(uint32_t version, struct tfs_span body)
     ((struct tfs_cosmic_facts *)facts->own)->version = version;
     REQUIRE(tfs_doc_create(facts, &empty, &err) == 0);
     REQUIRE(tfs_edit_open(empty, &edit, &err) == 0);
-    REQUIRE(tree->chunk_create(&save, &edit, (struct tfs_key){0}, &err) == 0);
+    REQUIRE(tfs_chunk_create(&save, &edit, (struct tfs_key){0}, &err) == 0);
     if (tree->chunk_files[0].lens->put(
             &save, &edit, tfs_lens_at(tree->chunk_files[0].lens, (struct tfs_key){0}, 0), body,
             &put, &err) < 0) {

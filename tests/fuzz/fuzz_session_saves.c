@@ -617,7 +617,7 @@ static void make_smaller(struct tfs_buf *out)
     struct tfs_save *opened;
 
     REQUIRE(tfs_save_open(w.path, NULL, &options, &opened, &err) == 0);
-    if (!opened->tree->fixed_chunks && opened->doc->count > 1) {
+    if (!tfs_chunks_are_fixed(opened) && opened->doc->count > 1) {
         REQUIRE(tfs_edit_open(opened->doc, &edit, &err) == 0);
         REQUIRE(tfs_edit_remove(&edit, tfs_doc_at(opened->doc, opened->doc->count - 1)->key,
                                 &err) == 0);

@@ -210,7 +210,7 @@ int files_create(struct tree_files *c, struct tfs_key key)
     struct tfs_edit edit;
 
     tree_files_begin(c, &edit);
-    return tree_files_end(c, &edit, c->save->tree->chunk_create(c->save, &edit, key, &c->err));
+    return tree_files_end(c, &edit, tfs_chunk_create(c->save, &edit, key, &c->err));
 }
 
 int files_move(struct tree_files *c, struct tfs_key from, struct tfs_key to)
@@ -218,20 +218,15 @@ int files_move(struct tree_files *c, struct tfs_key from, struct tfs_key to)
     struct tfs_edit edit;
 
     tree_files_begin(c, &edit);
-    return tree_files_end(c, &edit, c->save->tree->chunk_move(c->save, &edit, from, to, &c->err));
+    return tree_files_end(c, &edit, tfs_chunk_move(c->save, &edit, from, to, &c->err));
 }
 
 int files_delete(struct tree_files *c, struct tfs_key key)
 {
     struct tfs_edit edit;
 
-    const struct tfs_tree *tree = c->save->tree;
-
     tree_files_begin(c, &edit);
-    return tree_files_end(c, &edit,
-                          tree->chunk_remove != NULL
-                              ? tree->chunk_remove(c->save, &edit, key, &c->err)
-                              : tfs_edit_remove(&edit, key, &c->err));
+    return tree_files_end(c, &edit, tfs_chunk_remove(c->save, &edit, key, &c->err));
 }
 
 int files_commit(struct tree_files *c)

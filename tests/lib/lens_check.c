@@ -177,7 +177,7 @@ static bool family_reads_otherwise(const struct kept *k)
 {
     const struct tfs_tree *tree = k->save->tree;
 
-    for (unsigned i = 0; i < tree->root_count; i++) {
+    for (unsigned i = 0; i < tree->root_count && tree->chunk_create == NULL; i++) {
         const struct tfs_file *file = &tree->root_files[i];
         uint32_t members =
             file->family == NULL || file->views == 0 ? 0 : file->count(tree, k->after);
@@ -578,7 +578,7 @@ static void do_create(struct lens_check *c, struct tfs_cursor *in)
     if (tfs_doc_find(c->doc, key) != NULL || c->doc->count >= c->chunks_max)
         return;
     REQUIRE(tfs_edit_open(c->doc, &edit, &err) == 0);
-    int result = c->save->tree->chunk_create(c->save, &edit, key, &err);
+    int result = tfs_chunk_create(c->save, &edit, key, &err);
     finish(c, &edit, result, &err);
     REQUIRE(result < 0 || tfs_doc_find(c->doc, key) != NULL);
 }
@@ -598,7 +598,7 @@ static void do_move(struct lens_check *c, struct tfs_cursor *in)
     if (tfs_doc_find(c->doc, to) != NULL)
         return;
     REQUIRE(tfs_edit_open(c->doc, &edit, &err) == 0);
-    int result = c->save->tree->chunk_move(c->save, &edit, from, to, &err);
+    int result = tfs_chunk_move(c->save, &edit, from, to, &err);
     finish(c, &edit, result, &err);
     REQUIRE(result < 0 || (tfs_doc_find(c->doc, from) == NULL && tfs_doc_find(c->doc, to) != NULL &&
                            tfs_doc_find(c->doc, to)->slot == slot));
@@ -607,7 +607,6 @@ static void do_move(struct lens_check *c, struct tfs_cursor *in)
 static void do_remove_chunk(struct lens_check *c, struct tfs_cursor *in)
 {
     const struct tfs_chunk *chunk = take_chunk(c, in);
-    const struct tfs_tree *tree = c->save->tree;
     struct tfs_error err = {0};
     struct tfs_edit edit;
 
@@ -615,8 +614,7 @@ static void do_remove_chunk(struct lens_check *c, struct tfs_cursor *in)
         return;
     const struct tfs_key key = chunk->key;
     REQUIRE(tfs_edit_open(c->doc, &edit, &err) == 0);
-    int result = tree->chunk_remove != NULL ? tree->chunk_remove(c->save, &edit, key, &err)
-                                            : tfs_edit_remove(&edit, key, &err);
+    int result = tfs_chunk_remove(c->save, &edit, key, &err);
     finish(c, &edit, result, &err);
     REQUIRE(result < 0 || tfs_doc_find(c->doc, key) == NULL);
 }

@@ -116,19 +116,19 @@ int place_create(struct tree_files *c, struct tfs_key key, struct tfs_error *err
 {
     struct tfs_edit edit;
     MUST(tfs_edit_open(c->doc, &edit, err) == 0, err);
-    return finish(c, &edit, tfs_rbx_tree.chunk_create(c->save, &edit, key, err));
+    return finish(c, &edit, tfs_chunk_create(c->save, &edit, key, err));
 }
 
 int place_remove(struct tree_files *c, struct tfs_key key, struct tfs_error *err)
 {
     struct tfs_edit edit;
     MUST(tfs_edit_open(c->doc, &edit, err) == 0, err);
-    return finish(c, &edit, tfs_rbx_tree.chunk_remove(c->save, &edit, key, err));
+    return finish(c, &edit, tfs_chunk_remove(c->save, &edit, key, err));
 }
 
 int place_move(struct tree_files *c, struct tfs_key from, struct tfs_key to, struct tfs_error *err)
 {
     struct tfs_edit edit;
     MUST(tfs_edit_open(c->doc, &edit, err) == 0, err);
-    return finish(c, &edit, tfs_rbx_tree.chunk_move(c->save, &edit, from, to, err));
+    return finish(c, &edit, tfs_chunk_move(c->save, &edit, from, to, err));
 }

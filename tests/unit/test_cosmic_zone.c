@@ -494,7 +494,7 @@ static void model_edit(void)
     case 1:
         if (*cell != 0)
             return;
-        ck_assert_int_eq(save->tree->chunk_create(save, &edit, key, &err), 0);
+        ck_assert_int_eq(tfs_chunk_create(save, &edit, key, &err), 0);
         *cell = 1;
         return;
     case 2:
@@ -507,7 +507,7 @@ static void model_edit(void)
         other = model_draw(&to);
         if (cell == NULL || *other != 0)
             return;
-        ck_assert_msg(save->tree->chunk_move(save, &edit, key, to, &err) == 0, "%s", err.text);
+        ck_assert_msg(tfs_chunk_move(save, &edit, key, to, &err) == 0, "%s", err.text);
         *other = *cell;
         *cell = 0;
         return;
@@ -515,7 +515,7 @@ static void model_edit(void)
         cell = model_draw_chunk(&key);
         if (cell == NULL)
             return;
-        ck_assert_int_eq(save->tree->chunk_remove(save, &edit, key, &err), 0);
+        ck_assert_int_eq(tfs_chunk_remove(save, &edit, key, &err), 0);
         *cell = 0;
     }
 }

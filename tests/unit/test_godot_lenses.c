@@ -339,8 +339,8 @@ START_TEST(only_chunk_of_a_file_stays_where_it_is)
     ck_assert_int_eq(files_create(&c, elsewhere), -EPERM);
     ck_assert_int_eq(files_move(&c, key, elsewhere), -EPERM);
     ck_assert_int_eq(files_delete(&c, key), -EPERM);
-    ck_assert_str_eq(c.err.text, "this file is one block: its chunk cannot be removed or moved, "
-                                 "and no other made");
+    ck_assert_str_eq(c.err.text,
+                     "this save has these chunks for good: none can be made, moved or removed");
 }
 END_TEST
 

@@ -131,7 +131,7 @@ static void check_channel(struct tfs_key key, unsigned channel)
     ck_assert_int_eq(tfs_godot_block_open(blob, &block, &err), 0);
     snprintf(name, sizeof(name), "channels/%s.txt", tfs_godot_channel_names[channel]);
     /* Where depths are fixed, that of the block; else any. */
-    bool fixed = !c.save->container->tree->fixed_chunks;
+    bool fixed = !tfs_chunks_are_fixed(c.save);
     unsigned depth = fixed ? block.channels[channel].depth : (unsigned)(next_random() % 4);
     random_grid(&block, channel, depth, next_random() % 4 == 0, &text);
     check_words(key, name, &text);

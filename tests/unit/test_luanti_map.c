@@ -313,7 +313,7 @@ START_TEST(map_is_looked_into_once_for_all_new_chunks_of_an_edit)
     tree_files_begin(&c, &edit);
     for (int32_t x = 0; x < 9; x++) {
         const struct tfs_key key = {0, x, 3, -9};
-        ck_assert_int_eq(c.save->tree->chunk_create(c.save, &edit, key, &c.err), 0);
+        ck_assert_int_eq(tfs_chunk_create(c.save, &edit, key, &c.err), 0);
     }
     ck_assert_int_eq(tree_files_end(&c, &edit, 0), 0);
     ck_assert_uint_eq(fetches, 2);

@@ -271,19 +271,17 @@ static struct tfs_key key_of(const char *name)
 
 static int by_making(struct tfs_edit *edit, struct tfs_error *err)
 {
-    return t.save->tree->chunk_create(t.save, edit, key_of(t.kind->to), err);
+    return tfs_chunk_create(t.save, edit, key_of(t.kind->to), err);
 }
 
 static int by_moving(struct tfs_edit *edit, struct tfs_error *err)
 {
-    return t.save->tree->chunk_move(t.save, edit, key_of(t.kind->from), key_of(t.kind->to), err);
+    return tfs_chunk_move(t.save, edit, key_of(t.kind->from), key_of(t.kind->to), err);
 }
 
 static int by_removing(struct tfs_edit *edit, struct tfs_error *err)
 {
-    if (t.save->tree->chunk_remove == NULL)
-        return tfs_edit_remove(edit, key_of(t.kind->from), err);
-    return t.save->tree->chunk_remove(t.save, edit, key_of(t.kind->from), err);
+    return tfs_chunk_remove(t.save, edit, key_of(t.kind->from), err);
 }
 
 static int act_edit(struct tfs_error *err)

@@ -128,8 +128,7 @@ static void create_chunk(int32_t x, int32_t y, int32_t z)
 
     t.err = (struct tfs_error){0};
     ck_assert_int_eq(tfs_edit_open(t.doc, &edit, &t.err), 0);
-    ck_assert_int_eq(
-        t.save->tree->chunk_create(t.save, &edit, (struct tfs_key){0, x, y, z}, &t.err), 0);
+    ck_assert_int_eq(tfs_chunk_create(t.save, &edit, (struct tfs_key){0, x, y, z}, &t.err), 0);
     tfs_doc_unref(t.doc);
     t.doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);

@@ -527,9 +527,8 @@ static void act_first(void)
     open_zone(TFS_LOCK_EXCLUSIVE);
     ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
     for (int x = -16; x <= 0; x += 16)
-        ck_assert_msg(
-            save->tree->chunk_create(save, &edit, (struct tfs_key){0, x, 0, 0}, &err) == 0, "%s",
-            err.text);
+        ck_assert_msg(tfs_chunk_create(save, &edit, (struct tfs_key){0, x, 0, 0}, &err) == 0, "%s",
+                      err.text);
     doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
     steps_left = steps;

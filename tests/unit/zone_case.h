@@ -159,19 +159,19 @@ static inline int put_text(const char *path, const char *text)
 static inline int create(int x, int y, int z)
 {
     begin();
-    return end(save->tree->chunk_create(save, &edit, (struct tfs_key){0, x, y, z}, &err));
+    return end(tfs_chunk_create(save, &edit, (struct tfs_key){0, x, y, z}, &err));
 }
 
 static inline int move(struct tfs_key from, struct tfs_key to)
 {
     begin();
-    return end(save->tree->chunk_move(save, &edit, from, to, &err));
+    return end(tfs_chunk_move(save, &edit, from, to, &err));
 }
 
 static inline int drop(int x, int y, int z)
 {
     begin();
-    return end(save->tree->chunk_remove(save, &edit, (struct tfs_key){0, x, y, z}, &err));
+    return end(tfs_chunk_remove(save, &edit, (struct tfs_key){0, x, y, z}, &err));
 }
 
 static inline bool has(int x, int y, int z)

@@ -231,8 +231,8 @@ static inline void put_text(const char *path, const char *text)
 /* A chunk goes from one region to the other. */
 static inline void move_chunk(void)
 {
-    ck_assert_int_eq(save->tree->chunk_move(save, &edit, (struct tfs_key){0, -16, 1, 0},
-                                            (struct tfs_key){0, 3, 1, 3}, &err),
+    ck_assert_int_eq(tfs_chunk_move(save, &edit, (struct tfs_key){0, -16, 1, 0},
+                                    (struct tfs_key){0, 3, 1, 3}, &err),
                      0);
 }
 

@@ -163,8 +163,7 @@ int tfs_array_store(struct tfs_array_change *change, struct tfs_error *err)
     const struct tfs_array_view *view = change->view;
 
     change->made = tfs_doc_find(tfs_edit_doc(change->edit), change->key) == NULL;
-    if (change->made &&
-        view->save->tree->chunk_create(view->save, change->edit, change->key, err) < 0)
+    if (change->made && tfs_chunk_create(view->save, change->edit, change->key, err) < 0)
         return err->code;
     return view->array->write(change, err);
 }

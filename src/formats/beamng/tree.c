@@ -136,43 +136,12 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
            a->nul == b->nul;
 }
 
-static int refuse_change(const struct tfs_edit *edit, struct tfs_error *err)
-{
-    uint32_t tiles = tfs_beamng_tiles_a_side(tfs_beamng_layout_of(tfs_edit_doc(edit)));
-
-    return tfs_fail(err, -EPERM,
-                    "the terrain has tiles 0 to %u each way: none can be added, moved "
-                    "or removed",
-                    tiles - 1);
-}
-
-static int chunk_refuse(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
-                        struct tfs_error *err)
-{
-    (void)save;
-    (void)key;
-    return refuse_change(edit, err);
-}
-
-static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
-                      struct tfs_key to, struct tfs_error *err)
-{
-    (void)save;
-    (void)from;
-    (void)to;
-    return refuse_change(edit, err);
-}
-
 const struct tfs_tree tfs_beamng_tree = {
     .root_files = root_files,
     .root_count = ROOT_COUNT,
     .chunk_files = chunk_files,
     .chunk_count = CHUNK_COUNT,
-    .fixed_chunks = true,
     .cells = &tfs_beamng_cells,
     .voxels = &tfs_beamng_compared,
-    .chunk_create = chunk_refuse,
-    .chunk_remove = chunk_refuse,
-    .chunk_move = chunk_move,
     .fits = fits,
 };

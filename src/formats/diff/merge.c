@@ -49,9 +49,7 @@ static int remove_chunk(struct merging *m, struct tfs_key key, struct tfs_error 
 {
     if (tfs_doc_find(tfs_edit_doc(m->edit), key) == NULL)
         return 0;
-    if (m->tree->chunk_remove != NULL)
-        return m->tree->chunk_remove(m->merge->sides[m->merge->carrier].save, m->edit, key, err);
-    return tfs_edit_remove(m->edit, key, err);
+    return tfs_chunk_remove(m->merge->sides[m->merge->carrier].save, m->edit, key, err);
 }
 
 /* Has the chunk, if only an empty one. */
@@ -59,7 +57,7 @@ static int make_chunk(struct merging *m, struct tfs_key key, struct tfs_error *e
 {
     if (tfs_doc_find(tfs_edit_doc(m->edit), key) != NULL)
         return 0;
-    return m->tree->chunk_create(m->merge->sides[m->merge->carrier].save, m->edit, key, err);
+    return tfs_chunk_create(m->merge->sides[m->merge->carrier].save, m->edit, key, err);
 }
 
 /* Where the chunk stands in the save is the edit's own matter. */
@@ -271,7 +269,7 @@ static int merge_voxels(struct merging *m, triple chunks, struct tfs_key key, st
     if (result != 0)
         return result;
     if (m->merge->ancestor && !there[TFS_MERGE_BASE] && m->merge->conflicts > before &&
-        !m->tree->fixed_chunks)
+        m->tree->chunk_create != NULL)
         return decide(m, chunks, TFS_MERGE_BASE, key, err);
     for (int i = TFS_MERGE_OURS; i < TFS_MERGE_SIDES; i++) {
         const enum tfs_merge_side side = (enum tfs_merge_side)i;
@@ -492,7 +490,7 @@ static int check_sides(const struct tfs_merge *merge, struct tfs_error *err)
         if (tfs_diff_open(pair, &diff, err) < 0)
             return err->code;
         tfs_diff_close(diff);
-        if (ours->save->tree->fixed_chunks && ours->doc->count != side->doc->count)
+        if (tfs_chunks_are_fixed(ours->save) && ours->doc->count != side->doc->count)
             return tfs_fail(err, -EINVAL, "the sides have other sizes: they cannot be merged");
     }
     return 0;

@@ -108,33 +108,6 @@ static const struct tfs_file level_files[] = {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* A file of one block is that block, for good. */
-static int refuse(struct tfs_error *err)
-{
-    return tfs_fail(err, -EPERM,
-                    "this file is one block: its chunk cannot be removed or moved, and no other "
-                    "made");
-}
-
-static int only_chunk_change(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
-                             struct tfs_error *err)
-{
-    (void)save;
-    (void)edit;
-    (void)key;
-    return refuse(err);
-}
-
-static int only_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
-                           struct tfs_key to, struct tfs_error *err)
-{
-    (void)save;
-    (void)edit;
-    (void)from;
-    (void)to;
-    return refuse(err);
-}
-
 static uint32_t levels(const struct tfs_doc *doc)
 {
     return tfs_godot_rules(doc)->lods;
@@ -149,10 +122,6 @@ static uint32_t levels(const struct tfs_doc *doc)
 const struct tfs_tree tfs_godot_block_tree = {
     FOR_ALL_CONTAINERS,
     .chunk_count = CHUNK_INSTANCES,
-    .fixed_chunks = true,
-    .chunk_create = only_chunk_change,
-    .chunk_remove = only_chunk_change,
-    .chunk_move = only_chunk_move,
 };
 
 const struct tfs_tree tfs_godot_region_tree = {

@@ -413,7 +413,7 @@ static int create_chunk(struct sculpt *s, struct tfs_key key, struct tfs_error *
 {
     const struct tfs_tree *tree = s->save->tree;
 
-    if (tree->chunk_create == NULL || tree->fixed_chunks)
+    if (tree->chunk_create == NULL)
         return tfs_fail(err, -ENOTSUP, "too high: the save can hold no further chunk");
     return (s->voxels->create != NULL ? s->voxels->create : tree->chunk_create)(s->save, s->edit,
                                                                                 key, err);
