@@ -268,22 +268,6 @@ static void disable(struct gitter *g)
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-/* The names of saves that have an ending of their own, one after the other; NULL: no more.
- * `ending` has room for what is copied there. */
-static const char *next_ending(size_t *container, const char **rest, char ending[NAME_MAX])
-{
-    while (*rest == NULL || **rest == '\0') {
-        if (tfs_containers[*container] == NULL)
-            return NULL;
-        *rest = tfs_containers[(*container)++]->endings;
-    }
-    size_t length = strcspn(*rest, " ");
-    snprintf(ending, NAME_MAX, "%.*s", (int)length, *rest);
-    *rest += length;
-    *rest += strspn(*rest, " ");
-    return ending;
-}
-
 /* Is it a line of the text? */
 static bool has_line(struct tfs_span text, const char *line)
 {
@@ -302,11 +286,10 @@ static bool has_line(struct tfs_span text, const char *line)
 /* Appends the lines that `there` does not have. */
 static void print_attributes(struct tfs_span there, struct tfs_buf *out)
 {
-    char ending[NAME_MAX], line[NAME_MAX + sizeof(ATTRIBUTES) + 1];
-    const char *rest = NULL;
+    char line[NAME_MAX + sizeof(ATTRIBUTES) + 1];
 
-    for (size_t at = 0; next_ending(&at, &rest, ending) != NULL;) {
-        snprintf(line, sizeof(line), "*%s" ATTRIBUTES, ending);
+    for (const struct tfs_ending *ending = tfs_endings; ending->format != NULL; ending++) {
+        snprintf(line, sizeof(line), "*%s" ATTRIBUTES, ending->text);
         if (has_line(there, line))
             continue;
         tfs_buf_add_text(out, line);
@@ -469,19 +452,18 @@ static enum tfs_status print_ending(struct gitter *g, const char *ending, const 
 /* Which endings have the attributes here: asked of git, which knows all places of them. */
 static void print_endings(struct gitter *g)
 {
-    char ending[NAME_MAX], name[NAME_MAX + 1];
-    const char *rest = NULL;
+    char name[NAME_MAX + 1];
 
-    for (size_t at = 0;
-         g->status != TFS_STATUS_SYSTEM && next_ending(&at, &rest, ending) != NULL;) {
-        snprintf(name, sizeof(name), "x%s", ending);
+    for (const struct tfs_ending *ending = tfs_endings;
+         g->status != TFS_STATUS_SYSTEM && ending->format != NULL; ending++) {
+        snprintf(name, sizeof(name), "x%s", ending->text);
         const char *const words[] = {"check-attr", "diff", "merge", "--", name, NULL};
         if (run(g, true, words) != 0)
             return;
         tfs_buf_u8(&g->out, 0);
         g->status = tfs_status_worst(
             g->status, g->out.failed ? tfs_cli_say(g->cli, TFS_STATUS_SYSTEM, "out of memory")
-                                     : print_ending(g, ending, (const char *)g->out.data));
+                                     : print_ending(g, ending->text, (const char *)g->out.data));
     }
 }
 

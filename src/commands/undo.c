@@ -63,7 +63,7 @@ static int find_save(const struct tfs_cli *cli, const char *name, char **path, b
 {
     struct tfs_error why = {0};
 
-    if (tfs_save_find(name, cli->options.format, NULL, path, &why) == 0)
+    if (tfs_save_find(name, NULL, cli->options.format, NULL, path, &why) == 0)
         return 0;
     *path = why.code == -ENOMEM ? NULL : realpath(name, NULL);
     if (*path == NULL && gone != NULL && why.code == -ENOENT) {
@@ -84,7 +84,7 @@ static enum tfs_status say_none(struct undo *u)
     struct tfs_error ignored = {0};
     char *found = NULL;
 
-    tfs_save_find(u->name, u->cli->options.format, &container, &found, &ignored);
+    tfs_save_find(u->name, NULL, u->cli->options.format, &container, &found, &ignored);
     free(found);
     return tfs_cli_say(u->cli, TFS_STATUS_BAD, "%s: no earlier version of it is kept%s", u->name,
                        container != NULL && container->restore != NULL

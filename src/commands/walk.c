@@ -19,7 +19,6 @@
 #include "base/array.h"
 #include "base/print.h"
 #include "formats/parts.h"
-#include "formats/stranger.h"
 
 #define DEPTH_MAX 64
 
@@ -47,7 +46,7 @@ static int look_at(const struct walk *w, const char *path, bool directory, const
     if (count > 0)
         return 1;
     none = (struct tfs_error){0};
-    const int result = tfs_save_find(path, w->cli->options.format, &container, &found, &none);
+    const int result = tfs_save_find(path, NULL, w->cli->options.format, &container, &found, &none);
     struct stat st;
     const bool whole = result == 0 && directory && stat(found, &st) == 0 && S_ISDIR(st.st_mode);
     *folder = whole ? container->format : NULL;
@@ -165,7 +164,7 @@ static bool leave_out(struct names *names, const char *format)
     size_t kept = 0, count = names->count;
 
     for (size_t i = 0; i < count; i++)
-        if (tfs_stranger_named(names->items[i], format))
+        if (tfs_save_is_named(names->items[i], format))
             free(names->items[i]);
         else
             names->items[kept++] = names->items[i];
@@ -202,7 +201,7 @@ static void visit(struct walk *w, char *path, unsigned depth)
     const int is = look_at(w, path, S_ISDIR(st.st_mode), &folder);
     /* What cannot be read, is named as a save, or was named by the user, says itself why it is
      * none. */
-    if (is != 0 || (S_ISREG(st.st_mode) && (depth == 0 || tfs_stranger_named(path, NULL))))
+    if (is != 0 || (S_ISREG(st.st_mode) && (depth == 0 || tfs_save_is_named(path, NULL))))
         run(w, path);
     if ((is == 0 || folder != NULL) && S_ISDIR(st.st_mode) && !shows_save(path))
         enter(w, path, folder, depth);

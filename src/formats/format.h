@@ -350,23 +350,12 @@ struct tfs_container {
     const struct tfs_tree *tree;
 
     int (*probe)(const struct tfs_probe *probe); /* enum tfs_bid, or -ENOMEM */
-    const char *endings; /* of such files' names, ".rbxl .rbxm", for sentences; NULL: none */
-    /* Ends of the names of files that stand beside or in such a save, and the sentence that says
-     * what to give instead of one. NULL: there are none. */
-    const char *beside, *beside_text;
-    bool folder; /* such saves are folders, never files */
     /* The directory in such a folder that is locked, too; NULL: none. */
     const char *locked_within;
-    /* Adds the saves that the folder holds, which is none itself (formats/parts.h). NULL: there are
-     * no such folders. */
-    int (*parts)(const char *folder, struct tfs_parts *parts, struct tfs_error *err);
-    /* Of a folder that no format takes: fails with a sentence that says what to open instead, or
-     * leaves err alone. NULL: nothing can be said. */
-    int (*hint)(const struct tfs_probe *probe, struct tfs_error *err);
-    /* The save that such a path means, where it is another one than that: the folder around a
-     * file, a file in a folder. To be freed; NULL: the path is the save's. NULL for all of it: it
-     * always is. */
-    int (*locate)(const char *path, char **located, struct tfs_error *err);
+    /* Adds the saves that a path means, where it is none itself: several, of a folder that holds
+     * them, each with the path where it is shown; or one with the path "", that lies elsewhere
+     * (formats/parts.h). Most paths mean nothing to most formats. NULL: they never do. */
+    int (*saves)(const char *path, struct tfs_parts *parts, struct tfs_error *err);
 
     /* Reads the save: sets save->doc, save->st, save->read_only. `save` is zeroed but for
      * container, tree, path, name and options. After a failure nothing needs closing. */
@@ -481,12 +470,14 @@ static inline void tfs_save_step(const struct tfs_save *save, const char *unit, 
  * EINVAL: two fit equally (both are named), or `format` is unknown. */
 int tfs_save_open(const char *path, const char *format, const struct tfs_open_options *options,
                   struct tfs_save **save, struct tfs_error *err);
-/* The path of the save that it would open: absolute, links resolved; to be freed. `container`, what
- * would open it, may be NULL. */
-int tfs_save_find(const char *path, const char *format, const struct tfs_container **container,
-                  char **found, struct tfs_error *err);
-/* Would that find one? Costs no look around for what else the path could mean. */
+/* The path of the save that it would open: absolute, links resolved; to be freed. `name`: what it
+ * is called, NULL: as its path says. `container`, what would open it, may be NULL. */
+int tfs_save_find(const char *path, const char *name, const char *format,
+                  const struct tfs_container **container, char **found, struct tfs_error *err);
+/* Would that find one? */
 bool tfs_save_is(const char *path, const char *format);
+/* Does the path end as the names of saves do, of this format? NULL: of any. */
+bool tfs_save_is_named(const char *path, const char *format);
 void tfs_save_close(struct tfs_save *save);
 /* What it is called: by its options, or by its path. */
 const char *tfs_save_called(const struct tfs_save *save);
@@ -529,5 +520,11 @@ void tfs_save_reasons_release(struct tfs_save *save);
 
 /* All containers, ended by NULL (registry.c). */
 extern const struct tfs_container *const tfs_containers[];
+
+/* How the names of files of a format end: ".rbxl". Ended by a row without a format (registry.c). */
+struct tfs_ending {
+    const char *format, *text;
+};
+extern const struct tfs_ending tfs_endings[];
 
 #endif

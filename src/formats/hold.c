@@ -11,7 +11,6 @@
 
 #include "base/print.h"
 #include "formats/folder.h"
-#include "formats/stranger.h"
 #include "formats/whole_file.h"
 
 static int find_container(const char *path, const char *format,
@@ -21,12 +20,12 @@ static int find_container(const char *path, const char *format,
     char *found = NULL;
 
     *container = NULL;
-    if (tfs_save_find(path, format, container, &found, &why) == -ENOMEM)
+    if (tfs_save_find(path, NULL, format, container, &found, &why) == -ENOMEM)
         return tfs_fail_memory(err);
     free(found);
     for (size_t i = 0; why.code < 0 && tfs_containers[i] != NULL; i++)
-        if (tfs_containers[i]->file != NULL && tfs_container_is_of(tfs_containers[i], format) &&
-            tfs_container_is_named(tfs_containers[i], path))
+        if (tfs_containers[i]->file != NULL && tfs_containers[i]->file->folder != NULL &&
+            tfs_save_is_named(path, tfs_containers[i]->format))
             *container = tfs_containers[i];
     return 0;
 }

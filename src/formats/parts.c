@@ -87,33 +87,3 @@ int tfs_parts_read_file(const char *folder, const struct tfs_parts *parts, const
     free(path);
     return why.code == -ENOMEM ? tfs_fail_memory(err) : 0;
 }
-
-/* ---- finding them ---------------------------------------------------------------------------- */
-
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(((const struct tfs_part *)a)->path, ((const struct tfs_part *)b)->path);
-}
-
-int tfs_parts_find(const char *path, const char *format, struct tfs_parts *parts,
-                   struct tfs_error *err)
-{
-    struct tfs_parts found = {0};
-    struct stat st;
-    bool folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-
-    for (size_t i = 0; folder && tfs_containers[i] != NULL && found.count == 0; i++) {
-        const struct tfs_container *container = tfs_containers[i];
-        if (container->parts == NULL || (format != NULL && strcmp(container->format, format) != 0))
-            continue;
-        found.format = container->format;
-        if (container->parts(path, &found, err) < 0) {
-            tfs_parts_release(&found);
-            return err->code;
-        }
-    }
-    if (found.count > 0)
-        qsort(found.items, found.count, sizeof(*found.items), compare_paths);
-    *parts = found;
-    return 0;
-}

@@ -1,5 +1,6 @@
 /*
- * The formats: one row a container. Adding a format is a folder and its rows here.
+ * The formats: one row a container, and one for each ending of their files. Adding a format is a
+ * folder and its rows here.
  */
 #include "formats/beamng/beamng.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
@@ -11,7 +12,6 @@
 /* clang-format off: one row a container */
 const struct tfs_container *const tfs_containers[] = {
     &tfs_beamng_ter,
-    &tfs_beamng_level,
     &tfs_cosmic_reach_region,
     &tfs_cosmic_reach_zone,
     &tfs_rbx_blob_container,
@@ -22,6 +22,12 @@ const struct tfs_container *const tfs_containers[] = {
     &tfs_godot_folder_container,
     &tfs_godot_stream_container,
     &tfs_luanti_map_container,
-    &tfs_luanti_world_container,
     NULL,
+};
+
+const struct tfs_ending tfs_endings[] = {
+    {"beamng", ".ter"},      {"cosmic_reach", ".cosmicreach"},
+    {"roblox", ".rbxl"},     {"roblox", ".rbxm"},
+    {"roblox", ".rbxlx"},    {"roblox", ".rbxmx"},
+    {"godot_voxel", ".vxr"}, {NULL, NULL},
 };

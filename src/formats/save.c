@@ -1,14 +1,12 @@
 /*
- * A path -> an opened save: which container bids most on its first bytes and its name.
+ * The life of a save: opened by the container that was found (find.c), fetched from, closed.
  *
- * Must not know any format: what there is comes from the registry.
+ * Must not know any format.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/journal.h"
 #include "formats/arrays/numbers.h"
@@ -17,116 +15,6 @@
 #include "formats/astray.h"
 #include "formats/chosen.h"
 #include "formats/new_names.h"
-#include "formats/stranger.h"
-
-/* ---- probing --------------------------------------------------------------------------------- */
-
-static int read_head(int fd, uint8_t *head, size_t *size, struct tfs_error *err)
-{
-    size_t got = 0;
-
-    while (got < TFS_PROBE_HEAD) {
-        ssize_t n = pread(fd, head + got, TFS_PROBE_HEAD - got, (off_t)got);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return tfs_fail_errno(err, "cannot be read");
-        if (n == 0)
-            break;
-        got += (size_t)n;
-    }
-    *size = got;
-    return 0;
-}
-
-/* Opens what the probes look at; `head` has room for TFS_PROBE_HEAD bytes. */
-static int probe_open(const char *path, const char *name, uint8_t *head, struct tfs_probe *probe,
-                      struct tfs_error *err)
-{
-    struct tfs_probe p = {.path = path, .name = name, .fd = -1};
-    size_t size = 0;
-
-    /* Looked at before it is opened: opening a device can do something. */
-    if (stat(path, &p.st) < 0)
-        return tfs_fail_errno(err, "cannot be examined");
-    if (!S_ISREG(p.st.st_mode) && !S_ISDIR(p.st.st_mode))
-        return tfs_fail(err, -EINVAL, "is neither a file nor a folder");
-    p.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (p.fd < 0)
-        return tfs_fail_errno(err, "cannot be opened");
-    if (S_ISREG(p.st.st_mode) && read_head(p.fd, head, &size, err) < 0) {
-        close(p.fd);
-        return err->code;
-    }
-    p.head = (struct tfs_span){head, size};
-    *probe = p;
-    return 0;
-}
-
-static int fail_equal(const struct tfs_container *a, const struct tfs_container *b,
-                      struct tfs_error *err)
-{
-    return tfs_fail(err, -EINVAL,
-                    "fits two formats equally well, %s (%s) and %s (%s): -o format=NAME decides",
-                    a->format, a->name, b->format, b->name);
-}
-
-/* The container that bids most; NULL: none bids. One that is the only one of the format that was
- * asked for need not bid: it will say itself what is wrong with the save. */
-static int choose(const struct tfs_probe *probe, const char *format,
-                  const struct tfs_container **chosen, struct tfs_error *err)
-{
-    const struct tfs_container *best = NULL, *equal = NULL, *only = NULL;
-    int high = TFS_BID_NONE;
-    size_t known = 0;
-
-    /* Its name alone would be enough for some containers. */
-    if (tfs_stranger_known(probe, err))
-        return err->code;
-    for (size_t i = 0; tfs_containers[i] != NULL; i++) {
-        if (!tfs_container_is_of(tfs_containers[i], format) ||
-            (tfs_containers[i]->folder && !S_ISDIR(probe->st.st_mode)))
-            continue;
-        int bid = tfs_containers[i]->probe(probe);
-        if (bid < 0)
-            return tfs_fail_memory(err);
-        only = known++ == 0 ? tfs_containers[i] : NULL;
-        if (bid > high) {
-            best = tfs_containers[i];
-            equal = NULL;
-            high = bid;
-        } else if (bid == high && best != NULL) {
-            equal = tfs_containers[i];
-        }
-    }
-    if (format != NULL && known == 0)
-        return tfs_fail_format(format, err);
-    if (equal != NULL)
-        return fail_equal(best, equal, err);
-    if (best == NULL && format != NULL && probe->head.size > 0)
-        best = only;
-    *chosen = best;
-    return 0;
-}
-
-/* The descriptor is closed before the container opens the file: on some network filesystems closing
- * any descriptor of a file drops the locks on it. `quietly`: nobody reads the sentence, for which
- * folders may be looked through. */
-static int probe_path(const char *path, const char *name, const char *format, bool quietly,
-                      const struct tfs_container **chosen, struct tfs_error *err)
-{
-    uint8_t head[TFS_PROBE_HEAD];
-    struct tfs_probe probe;
-
-    if (probe_open(path, name, head, &probe, err) < 0)
-        return err->code;
-    int result = choose(&probe, format, chosen, err);
-    if (result == 0 && *chosen == NULL)
-        result = quietly ? tfs_fail(err, -EBADMSG, "is no save")
-                         : tfs_fail_stranger(&probe, format, err);
-    close(probe.fd);
-    return result;
-}
 
 const char *tfs_save_called(const struct tfs_save *save)
 {
@@ -197,60 +85,6 @@ static void say_what_waits(const char *path, struct tfs_error *err)
     free(journal);
 }
 
-/* Of the file or folder that is meant the same is said as if it had been given, with its name. */
-static int look_at(const char *located, bool quietly, struct tfs_error *err)
-{
-    const char *name = strrchr(located, '/') + 1;
-    const struct tfs_container *ignored;
-    struct tfs_error why = {0};
-
-    if (probe_path(located, name, NULL, quietly, &ignored, &why) < 0)
-        tfs_fail(err, why.code, "%s %s", name, why.text);
-    return err->code;
-}
-
-/* What tfs_save_open opens, and by which container; `name` is what the save is called, or NULL. */
-static int find(const char *path, const char *name, const char *format, bool quietly,
-                const struct tfs_container **container, char **found, struct tfs_error *err)
-{
-    char *real = realpath(path, NULL), *located = NULL;
-
-    if (real == NULL)
-        return tfs_fail(err, -errno, "cannot be opened: %s", strerror(errno));
-    if (name == NULL)
-        name = strrchr(real, '/') + 1;
-    if (probe_path(real, name, format, quietly, container, err) == 0 &&
-        (*container)->locate != NULL && (*container)->locate(real, &located, err) == 0 &&
-        located != NULL)
-        look_at(located, quietly, err);
-    if (err->code == 0)
-        *found = located != NULL ? located : real;
-    if (err->code < 0 || located != NULL)
-        free(real);
-    if (err->code < 0)
-        free(located);
-    return err->code;
-}
-
-int tfs_save_find(const char *path, const char *format, const struct tfs_container **container,
-                  char **found, struct tfs_error *err)
-{
-    const struct tfs_container *unasked;
-
-    return find(path, NULL, format, false, container != NULL ? container : &unasked, found, err);
-}
-
-bool tfs_save_is(const char *path, const char *format)
-{
-    const struct tfs_container *container;
-    struct tfs_error ignored = {0};
-    char *found = NULL;
-    const bool is = find(path, NULL, format, true, &container, &found, &ignored) == 0;
-
-    free(found);
-    return is;
-}
-
 void tfs_save_close(struct tfs_save *save)
 {
     if (save == NULL)
@@ -298,7 +132,7 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
     opened->options = *options;
     if (opened->options.inflate_limit == 0)
         opened->options.inflate_limit = TFS_INFLATE_LIMIT;
-    if (find(path, options->name, format, false, &opened->container, &opened->path, err) < 0) {
+    if (tfs_save_find(path, options->name, format, &opened->container, &opened->path, err) < 0) {
         say_what_waits(path, err);
         goto fail;
     }

@@ -18,14 +18,14 @@ C=chunks/-1_-1_-1
 # ---- worlds
 run 0 "a world is known" info base
 says out '^format: luanti$' "info says its format"
-says out '^container: world folder$' "and that it is a folder"
+says out '^container: map database$' "and that its map is the save"
 says out '^schema: x, y, z' "and its schema"
 run 0 "the database alone is known" info base/map.sqlite
 says out '^container: map database$' "info says that it is a database"
 cp -r base other
 sed -i 's/sqlite3/postgresql/' other/world.mt
 run 1 "a map in another backend is refused" info other
-says err 'other: its map is kept in postgresql.*`minetestserver --world .*/other --migrate sqlite3`' "with the way out"
+says err 'other: its map is kept in postgresql.*`minetestserver --world other --migrate sqlite3`' "with the way out"
 echo 'blocksize = 8' >other/world.mt
 run 1 "blocks of another size are refused" info other
 says err 'blocks have 8 nodes a side' "with a sentence"

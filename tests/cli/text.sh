@@ -72,7 +72,7 @@ run 2 "diff with a pointer" diff pointer cosmic
 says err 'pointer: is a Git LFS pointer' "says so too"
 : >nothing
 run 0 "an empty file" text nothing
-says out '^this file: is empty' "is said to be one"
+says out '^this file: is a file that no format fits' "is said to be one"
 head -c 3000 cosmic >shortened
 run 0 "a save that is cut off" text shortened
 says out '^this file: ' "is a sentence"

@@ -420,23 +420,6 @@ patterns() {
     want grep -q 'paths begin with one of them' "$D/said"
 }
 
-around() {
-    local what=$1 wanted=$2
-    "$TFS_BIN" info "$what" >"$D/out" 2>&1
-    same "status for $what" $? 1
-    want grep -qE "$wanted" "$D/out"
-}
-
-folders_around() {
-    mkdir "$D/worlds"
-    mv "$S" "$D/worlds/mine"
-    around "$D/worlds" 'holds worlds: give one of them, such as its mine$'
-    around "$D/worlds/mine/zones" 'one zone in its base$'
-    around "$D/worlds/mine/zones/base" 'such as its earth$'
-    around "$D/worlds/mine/players" 'is a folder that no format fits'
-    mv "$D/worlds/mine" "$S"
-}
-
 linked() {
     mkdir "$D/out"
     mv "$(file 0 0)" "$D/out/secret"
@@ -651,7 +634,6 @@ try 'a zone without regions gets its first' no_regions
 try 'a region beside the folder of regions is refused, or left alone by who is at work' stray_region
 try 'a zone whose regions are all removed meanwhile is empty, and gets its first' regions_go
 try 'a pattern prints files of all zones' patterns
-try 'folders around zones say what to give' folders_around
 try 'a region that is a link is left alone' linked
 try 'links in the place of zones, namespaces and their JSON are left alone' linked_folders
 try 'what was accepted survives a kill' survives_a_kill

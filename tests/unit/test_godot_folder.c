@@ -782,17 +782,6 @@ START_TEST(block_whose_size_lies_is_damage_of_its_chunk)
 }
 END_TEST
 
-START_TEST(folder_inside_of_a_folder_says_what_to_give)
-{
-    static const char *const inside[] = {"world/regions", "world/regions/lod0"};
-
-    voxel_folder(world(), 1);
-    ck_assert_int_eq(files_open(&c, scratch_path(inside[_i])), -EINVAL);
-    ck_assert_ptr_nonnull(strstr(c.err.text, "lies in the region folder "));
-    ck_assert_ptr_nonnull(strstr(c.err.text, "/world: give that one"));
-}
-END_TEST
-
 START_TEST(folder_without_meta_is_none)
 {
     mkdir(world(), 0755);
@@ -969,7 +958,6 @@ static Suite *folder_suite(void)
     tcase_add_loop_test(tcase, region_that_is_no_file_refuses_the_folder, 0, COUNT(strange_files));
     tcase_add_test(tcase, region_too_far_out_is_refused);
     tcase_add_test(tcase, block_whose_size_lies_is_damage_of_its_chunk);
-    tcase_add_loop_test(tcase, folder_inside_of_a_folder_says_what_to_give, 0, 2);
     tcase_add_test(tcase, folder_without_meta_is_none);
     tcase_add_test(tcase, blocks_are_read_while_their_regions_are_replaced);
     tcase_add_test(tcase, more_regions_than_are_kept_open_are_read);

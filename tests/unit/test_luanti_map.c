@@ -645,7 +645,7 @@ START_TEST(world_folder_is_opened_by_its_settings)
     ck_assert_int_eq(files_open(&c, scratch_path("world")), worlds[_i].code);
     ck_assert_msg(strstr(c.err.text, worlds[_i].sentence) != NULL, "%s", c.err.text);
     if (worlds[_i].code == 0)
-        ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "container: world folder\n"));
+        ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "container: map database\n"));
 }
 END_TEST
 

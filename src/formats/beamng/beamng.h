@@ -6,10 +6,9 @@
 
 #include "formats/format.h"
 
-/* One `.ter` file, versions 7 to 9, and the `.terrain.json` beside it. */
+/* One `.ter` file, versions 7 to 9, and the `.terrain.json` beside it; a level is the folder of one
+ * or of several. */
 extern const struct tfs_container tfs_beamng_ter;
-/* The folder of a level with one terrain, which is opened as that terrain; or of several. */
-extern const struct tfs_container tfs_beamng_level;
 
 extern const struct tfs_tree tfs_beamng_tree;
 

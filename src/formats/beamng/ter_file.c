@@ -403,33 +403,18 @@ static const struct tfs_file_codec codec = {
     .committed = ter_committed,
 };
 
-/* What opens a terrain, by the path of its file or of its level. */
-#define OPENS_A_TERRAIN                                                                            \
-    .format = "beamng", .tree = &tfs_beamng_tree, .open = ter_open,                                \
-    .commit = tfs_whole_file_commit, .changed = tfs_whole_file_changed,                            \
-    .reload = tfs_whole_file_reload, .hash = tfs_whole_file_hash, .close = tfs_whole_file_close,   \
-    .shipped = ter_shipped, .file = &codec
-
 const struct tfs_container tfs_beamng_ter = {
-    OPENS_A_TERRAIN,
+    .format = "beamng",
     .name = "terrain file",
+    .tree = &tfs_beamng_tree,
     .probe = ter_probe,
-    .endings = ".ter",
-    .beside = ".terrain.json",
-    .beside_text =
-        "says what the materials of a terrain are called; the terrain itself is the .ter "
-        "of the same name beside it: give that one",
-};
-
-const struct tfs_container tfs_beamng_level = {
-    OPENS_A_TERRAIN,
-    .name = "level folder",
-    .folder = true,
-    .probe = tfs_beamng_level_probe,
-    .locate = tfs_beamng_level_locate,
-    .parts = tfs_beamng_level_parts,
-    .hint = tfs_beamng_level_hint,
-    .beside = "items.level.json main.level.json .mis",
-    .beside_text = "lists objects of a level; the terrain itself is the .ter that one of them "
-                   "names: give that one, or the folder of the level",
+    .saves = tfs_beamng_level_saves,
+    .open = ter_open,
+    .commit = tfs_whole_file_commit,
+    .changed = tfs_whole_file_changed,
+    .reload = tfs_whole_file_reload,
+    .hash = tfs_whole_file_hash,
+    .close = tfs_whole_file_close,
+    .shipped = ter_shipped,
+    .file = &codec,
 };

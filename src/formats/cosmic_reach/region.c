@@ -280,7 +280,6 @@ static const struct tfs_file_codec region_codec = {
 const struct tfs_container tfs_cosmic_reach_region = {
     .format = "cosmic_reach",
     .name = "region file",
-    .endings = ".cosmicreach",
     .tree = &tfs_cosmic_reach_tree,
     .probe = region_probe,
     TFS_WHOLE_FILE_FUNCTIONS,

@@ -1,6 +1,5 @@
 /*
- * A world's folder -> its zones, and what to say about folders around zones and worlds
- * (FORMAT.md, section 7).
+ * A world's folder -> its zones (FORMAT.md, section 7).
  *
  * Must not know regions. Links are not followed: they lead out of the world.
  */
@@ -14,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/print.h"
-#include "formats/advice.h"
 #include "formats/cosmic_reach/zone.h"
 
 /* ---- looking at folders ---------------------------------------------------------------------- */
@@ -152,7 +150,7 @@ static int add_space(struct listing *l, const char *path, const char *name)
     return each_directory(l, path, add_zone);
 }
 
-int tfs_cosmic_world_parts(const char *folder, struct tfs_parts *parts, struct tfs_error *err)
+int tfs_cosmic_world_saves(const char *folder, struct tfs_parts *parts, struct tfs_error *err)
 {
     struct listing l = {.folder = folder, .parts = parts, .err = err};
     char *zones = NULL;
@@ -172,43 +170,4 @@ int tfs_cosmic_world_parts(const char *folder, struct tfs_parts *parts, struct t
     int info = has_file(folder, TFS_COSMIC_WORLD_INFO);
     parts->file = info == 1 ? TFS_COSMIC_WORLD_INFO : NULL;
     return info < 0 ? tfs_fail_memory(err) : 0;
-}
-
-/* ---- sentences ------------------------------------------------------------------------------- */
-
-static int is_world(const char *folder)
-{
-    struct tfs_parts parts = {0};
-    struct tfs_error ignored = {0};
-    int status = tfs_cosmic_world_parts(folder, &parts, &ignored);
-    bool world = status == 0 && parts.count > 0;
-
-    tfs_parts_release(&parts);
-    return status == -ENOMEM ? status : world;
-}
-
-static int has_zones(const char *folder)
-{
-    struct tfs_first zone;
-    int status = tfs_first_find(folder, S_IFDIR, tfs_cosmic_is_zone, &zone);
-
-    free(zone.name);
-    return status < 0 ? status : zone.count > 0;
-}
-
-int tfs_cosmic_world_hint(const struct tfs_probe *probe, struct tfs_error *err)
-{
-    struct tfs_parts parts = {0};
-
-    if (tfs_cosmic_world_parts(probe->path, &parts, err) == 0 && parts.count > 0)
-        tfs_fail(err, -EINVAL,
-                 "is a world of several saves; one of them is wanted here, such as its %s",
-                 parts.items[0].path);
-    tfs_parts_release(&parts);
-    tfs_advise(probe->path, S_IFDIR, is_world, "holds worlds: give one of them, such as its %s",
-               err);
-    tfs_advise(probe->path, S_IFDIR, tfs_cosmic_is_zone,
-               "holds zones of a world: give the world, or one zone, such as its %s", err);
-    return tfs_advise(probe->path, S_IFDIR, has_zones,
-                      "holds zones of a world: give the world, or one zone in its %s", err);
 }

@@ -9,8 +9,7 @@
 /* Is this the folder of a zone, or of its regions: 1, 0 or -ENOMEM? */
 int tfs_cosmic_is_zone(const char *folder);
 
-/* tfs_container.parts and hint. */
-int tfs_cosmic_world_parts(const char *folder, struct tfs_parts *parts, struct tfs_error *err);
-int tfs_cosmic_world_hint(const struct tfs_probe *probe, struct tfs_error *err);
+/* tfs_container.saves. */
+int tfs_cosmic_world_saves(const char *folder, struct tfs_parts *parts, struct tfs_error *err);
 
 #endif

@@ -449,12 +449,7 @@ const struct tfs_container tfs_cosmic_reach_zone = {
     .name = "zone",
     .tree = &tfs_cosmic_zone_tree,
     .probe = zone_probe,
-    .parts = tfs_cosmic_world_parts,
-    .hint = tfs_cosmic_world_hint,
-    .beside = "worldInfo.json zoneInfo.json",
-    .beside_text = "lies in the folder of a world and says what the world is; the world itself is "
-                   "the folder around it: give that one",
-    .folder = true,
+    .saves = tfs_cosmic_world_saves,
     .locked_within = "regions",
     .open = zone_open,
     .lacks = zone_lacks,

@@ -20,11 +20,11 @@
 #include <unistd.h>
 
 #include "base/print.h"
-#include "formats/advice.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/counts.h"
 #include "formats/info.h"
 #include "formats/journal.h"
+#include "formats/parts.h"
 
 struct folder_facts {
     struct tfs_godot_rules rules; /* first */
@@ -180,16 +180,13 @@ static bool exclusive(const struct tfs_save *save)
 }
 
 /* A user that gives meta.vxrm means the folder around it. */
-static int find_folder(const char *path, char **located, struct tfs_error *err)
+static int find_folder(const char *path, struct tfs_parts *parts, struct tfs_error *err)
 {
-    struct stat st;
+    const char *slash = strrchr(path, '/');
 
-    if (stat(path, &st) < 0)
-        return tfs_fail_errno(err, "cannot be examined");
-    if (S_ISDIR(st.st_mode))
+    if (strcmp(slash == NULL ? path : slash + 1, TFS_GODOT_META_NAME) != 0)
         return 0;
-    *located = tfs_file_directory(path);
-    return *located == NULL ? tfs_fail_memory(err) : 0;
+    return tfs_parts_add(parts, strdup(""), tfs_file_directory(path), err);
 }
 
 static int lock_folder(const struct tfs_save *save, int *lock_fd, struct tfs_error *err)
@@ -441,7 +438,7 @@ static int folder_probe(const struct tfs_probe *probe)
     char *path;
 
     if (S_ISREG(probe->st.st_mode))
-        return strcmp(probe->name, TFS_GODOT_META_NAME) == 0 ? TFS_BID_CERTAIN : TFS_BID_NONE;
+        return TFS_BID_NONE;
     path = tfs_godot_folder_meta_path(probe->path);
     if (path == NULL)
         return -ENOMEM;
@@ -450,57 +447,12 @@ static int folder_probe(const struct tfs_probe *probe)
     return there ? TFS_BID_CERTAIN : TFS_BID_NONE;
 }
 
-static int is_region(const char *path)
-{
-    const size_t length = strlen(path);
-
-    return length > 4 && strcmp(path + length - 4, ".vxr") == 0;
-}
-
-/* Regions are there, and what they have in common is not. */
-static int advise_bare(const char *path, struct tfs_error *err)
-{
-#define BARE(below)                                                                                \
-    below, "has regions but no meta.vxrm, which says what they have in common: restore that from " \
-           "a backup, or give one region, such as its " below "%s"
-    static const char *const places[][2] = {{BARE("")}, {BARE("lod0/")}, {BARE("regions/lod0/")}};
-#undef BARE
-
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && err->code == 0; i++) {
-        char *folder = NULL;
-        if (tfs_print(&folder, "%s/%s", path, places[i][0]) < 0)
-            return tfs_fail_memory(err);
-        tfs_advise(folder, S_IFREG, is_region, places[i][1], err);
-        free(folder);
-    }
-    return err->code;
-}
-
-/* regions/ and the levels in it are not saves, but the folder around them is. */
-static int folder_hint(const struct tfs_probe *probe, struct tfs_error *err)
-{
-    char *above = strdup(probe->path);
-
-    for (int floors = 0; above != NULL && floors < 2 && err->code == 0; floors++) {
-        char *folder = tfs_file_directory(above);
-        char *meta = folder == NULL ? NULL : tfs_godot_folder_meta_path(folder);
-        if (meta != NULL && access(meta, F_OK) == 0)
-            tfs_fail(err, -EINVAL, "lies in the region folder %s: give that one", folder);
-        free(meta);
-        free(above);
-        above = folder;
-    }
-    free(above);
-    return err->code < 0 ? err->code : advise_bare(probe->path, err);
-}
-
 const struct tfs_container tfs_godot_folder_container = {
     .format = "godot_voxel",
     .name = "region folder",
     .tree = &tfs_godot_region_tree,
     .probe = folder_probe,
-    .hint = folder_hint,
-    .locate = find_folder,
+    .saves = find_folder,
     .open = folder_open,
     .fetch = tfs_godot_folder_fetch,
     .journal = &tfs_godot_folder_journal,

@@ -429,7 +429,6 @@ const struct tfs_container tfs_godot_region_container = {
     .format = "godot_voxel",
     .name = "region file",
     .tree = &tfs_godot_region_tree,
-    .endings = ".vxr",
     .probe = region_probe,
     .open = region_open,
     .commit = region_commit,

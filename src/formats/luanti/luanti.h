@@ -8,6 +8,5 @@
 
 extern const struct tfs_tree tfs_luanti_tree;
 extern const struct tfs_container tfs_luanti_map_container;
-extern const struct tfs_container tfs_luanti_world_container;
 
 #endif

@@ -4,7 +4,6 @@
  *
  * Must not know what blocks hold, nor how rows are fetched and changed.
  */
-#include "formats/advice.h"
 #include "formats/luanti/map.h"
 
 #include <errno.h>
@@ -21,6 +20,7 @@
 #include "formats/info.h"
 #include "formats/luanti/luanti.h"
 #include "formats/luanti/cells.h"
+#include "formats/parts.h"
 #include "text/lines.h"
 #include "text/name.h"
 
@@ -237,23 +237,32 @@ static int check_world(const char *world, struct tfs_error *err)
 }
 
 /* The save is its map: the world is only where that lies. */
-static int find_map(const char *world, char **located, struct tfs_error *err)
+static int find_map(const char *world, struct tfs_parts *parts, struct tfs_error *err)
 {
-    char *path;
+    char *path = join(world, WORLD_FILE), *map;
+    struct stat st;
 
+    if (path == NULL)
+        return tfs_fail_memory(err);
+    const bool is_world = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    free(path);
+    if (!is_world)
+        return 0;
     if (check_world(world, err) < 0)
         return err->code;
     path = join(world, MAP_FILE);
     if (path == NULL)
         return tfs_fail_memory(err);
-    *located = realpath(path, NULL);
-    if (*located == NULL)
+    map = realpath(path, NULL);
+    if (map == NULL)
         tfs_fail(err, -errno, "its " MAP_FILE " cannot be opened: %s", strerror(errno));
+    else
+        tfs_parts_add(parts, strdup(""), map, err);
     free(path);
     return err->code;
 }
 
-/* ---- the containers -------------------------------------------------------------------------- */
+/* ---- the container --------------------------------------------------------------------------- */
 
 static const struct tfs_rows_schema schema = {.table = "blocks",
                                               .value_max = VALUE_MAX,
@@ -351,49 +360,12 @@ static int map_open(struct tfs_save *save, struct tfs_error *err)
     return err->code;
 }
 
-/* 1, 0 or -ENOMEM. */
-static int is_world(const char *folder)
-{
-    struct stat st;
-    char *path = join(folder, WORLD_FILE);
-
-    if (path == NULL)
-        return -ENOMEM;
-    const bool there = stat(path, &st) == 0 && S_ISREG(st.st_mode);
-    free(path);
-    return there;
-}
-
-static int world_probe(const struct tfs_probe *probe)
-{
-    int is = S_ISDIR(probe->st.st_mode) ? is_world(probe->path) : 0;
-
-    return is > 0 ? TFS_BID_CERTAIN : is;
-}
-
-static int world_hint(const struct tfs_probe *probe, struct tfs_error *err)
-{
-    return tfs_advise(probe->path, S_IFDIR, is_world,
-                      "holds worlds: give one of them, such as its %s", err);
-}
-
 const struct tfs_container tfs_luanti_map_container = {
     .format = "luanti",
     .name = "map database",
     .tree = &tfs_luanti_tree,
     .probe = map_probe,
-    .open = map_open,
-    .close = map_close,
-    TFS_ROWS_FUNCTIONS,
-};
-
-const struct tfs_container tfs_luanti_world_container = {
-    .format = "luanti",
-    .name = "world folder",
-    .tree = &tfs_luanti_tree,
-    .probe = world_probe,
-    .hint = world_hint,
-    .locate = find_map,
+    .saves = find_map,
     .open = map_open,
     .close = map_close,
     TFS_ROWS_FUNCTIONS,

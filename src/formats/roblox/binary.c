@@ -524,7 +524,6 @@ static const struct tfs_file_codec binary_codec = {
 const struct tfs_container tfs_rbx_binary_container = {
     .format = TFS_RBX_FORMAT,
     .name = "binary place or model",
-    .endings = ".rbxl .rbxm",
     .tree = &tfs_rbx_tree,
     .probe = binary_probe,
     TFS_WHOLE_FILE_FUNCTIONS,

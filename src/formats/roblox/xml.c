@@ -328,7 +328,6 @@ static const struct tfs_file_codec xml_codec = {
 const struct tfs_container tfs_rbx_xml_container = {
     .format = TFS_RBX_FORMAT,
     .name = "XML place or model",
-    .endings = ".rbxlx .rbxmx",
     .tree = &tfs_rbx_tree,
     .probe = xml_probe,
     TFS_WHOLE_FILE_FUNCTIONS,
