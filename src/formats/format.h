@@ -65,9 +65,6 @@ struct tfs_put {
                                * from, where that is known: what the text says as this did is no
                                * change, whatever the document says. Empty: it was made from what
                                * the document shows */
-    const struct tfs_doc *began[2];    /* in: of a chunk's file with an original: the documents
-                                        * of when its first writer opened it, and wrote first;
-                                        * NULL: there are none */
     const struct tfs_written *written; /* in: comes in place of the text; NULL: there is a text.
                                         * For lenses that take it */
 };
@@ -453,7 +450,7 @@ struct tfs_save {
     char *astray; /* a journal beside a link that led here: it is not used. NULL: there is none */
     struct tfs_numbers *_Atomic numbers;   /* formats/arrays/numbers.h; NULL: nobody asked */
     struct tfs_cells_cache *_Atomic cells; /* formats/cells/cells.h; NULL: the same */
-    struct tfs_values *_Atomic values;     /* formats/arrays/values.h; NULL: the same */
+    struct tfs_kept *_Atomic kept;         /* formats/arrays/kept.h; NULL: the same */
     struct tfs_known_names *known_names;   /* formats/new_names.h; NULL: the same */
     void *own;                             /* the container's */
     void *cache; /* the format's, for its lenses; it has a lock of its own */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/journal.h"
+#include "formats/arrays/kept.h"
 #include "formats/arrays/numbers.h"
-#include "formats/arrays/values.h"
 #include "formats/cells/cells.h"
 #include "formats/astray.h"
 #include "formats/chosen.h"
@@ -44,7 +44,7 @@ static void save_free(struct tfs_save *save)
     tfs_save_reasons_release(save);
     tfs_numbers_free(save->numbers);
     tfs_cells_cache_free(save->cells);
-    tfs_values_free(save->values);
+    tfs_kept_free(save->kept);
     tfs_known_names_free(save->known_names);
     tfs_doc_unref(save->doc);
     free(save->path);

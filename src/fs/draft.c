@@ -179,10 +179,6 @@ void tfs_draft_forget(struct tfs_draft *draft)
 {
     tfs_blob_unref(draft->original);
     draft->original = NULL;
-    for (unsigned i = 0; i < 2; i++) {
-        tfs_doc_unref(draft->began[i]);
-        draft->began[i] = NULL;
-    }
 }
 
 /* Without memory for the smaller copy the larger stays. */

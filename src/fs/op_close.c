@@ -276,10 +276,6 @@ static int check(struct tfs_work *work, const struct tfs_node *node, const char 
         result = tfs_ops_validate(work, node, tfs_blob_span(c->text), err);
     tfs_blob_unref(work->original);
     work->original = NULL;
-    for (unsigned i = 0; i < 2; i++) {
-        tfs_doc_unref(work->began[i]);
-        work->began[i] = NULL;
-    }
     work->written = NULL;
     work->prepared = NULL;
     if (result < 0 && result != -ENOMEM && c->sparse != NULL && c->sparse->size > 0)
@@ -298,8 +294,6 @@ static int check_draft(struct tfs_work *work, bool released, struct checking *c,
     const char *past_why = inode->past_why;
     const bool begun = begin_checking(inode, released, c, err);
     work->original = begun ? tfs_blob_ref(inode->draft->original) : NULL;
-    for (unsigned i = 0; i < 2; i++)
-        work->began[i] = begun ? tfs_doc_ref(inode->draft->began[i]) : NULL;
     pthread_mutex_unlock(&s->lock);
     if (!begun)
         return reject(work, released, c, err);

@@ -239,7 +239,6 @@ static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct 
     const struct tfs_branch *branch = work->branch;
     struct tfs_put put = {.fresh = fresh != NULL,
                           .original = tfs_blob_span(work->original),
-                          .began = {work->began[0], work->began[1]},
                           .written = work->written};
     struct tfs_blob *waits = NULL;
     uint32_t done = 0;

@@ -88,16 +88,6 @@ static bool still_shows(struct tfs_session *s, const struct tfs_doc *earlier,
            ((then->flags & TFS_CHUNK_UNREAD_ALL) == 0 || (now != NULL && tfs_chunk_is(then, now)));
 }
 
-/* What is an edit is told by what the draft began as (TFS_FILE_OVERLAY). */
-static void note_original(struct tfs_session *s, struct tfs_inode *inode, struct tfs_blob *content)
-{
-    inode->draft->original = tfs_blob_ref(content);
-    if (content == NULL || inode->node.scope != TFS_SCOPE_CHUNK)
-        return;
-    inode->draft->began[0] = tfs_doc_ref(inode->began);
-    inode->draft->began[1] = tfs_doc_ref(tfs_store_shown(tfs_ops_branch(s, &inode->node)->store));
-}
-
 /* Which text the draft begins with: the last one that the kernel has pages of, where both say the
  * same. */
 static uint64_t text_of(const struct tfs_inode *inode, const struct tfs_blob *content)
@@ -137,8 +127,9 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
         inode->draft->ordered = inode->draft->bytes.size == 0;
         inode->draft->changes = text_of(inode, content);
     }
+    /* What is an edit is told by what the draft began as. */
     if (inode->draft != NULL && (file->flags & TFS_FILE_OVERLAY) != 0)
-        note_original(s, inode, content);
+        inode->draft->original = tfs_blob_ref(content);
     tfs_blob_unref(content);
     return inode->draft != NULL ? 0 : -ENOMEM;
 }

@@ -88,9 +88,6 @@ static struct tfs_doc *find_loser(struct tfs_branch *branch, const struct tfs_pu
             return inode->pages;
         if (inode->past != inode->began && loses(change, inode->past))
             return inode->past;
-        for (unsigned i = 0; inode->draft != NULL && i < 2; i++)
-            if (loses(change, inode->draft->began[i]))
-                return inode->draft->began[i];
         if (inode->draft != NULL && inode->draft->sparse != NULL &&
             loses(change, inode->draft->sparse->base))
             return inode->draft->sparse->base;
@@ -115,8 +112,6 @@ static void replace_past(struct tfs_session *s, const struct tfs_doc *past, stru
         replace(&inode->began, past, kept);
         replace(&inode->pages, past, kept);
         replace(&inode->past, past, kept);
-        for (unsigned i = 0; inode->draft != NULL && i < 2; i++)
-            replace(&inode->draft->began[i], past, kept);
         if (inode->draft != NULL && inode->draft->sparse != NULL)
             replace(&inode->draft->sparse->base, past, kept);
     }

@@ -241,7 +241,6 @@ struct tfs_work {
     bool urgent;               /* answered before caches are invalidated */
     bool carries;              /* its edit stores removed files as absent */
     struct tfs_blob *original; /* what the text of a draft began as; NULL: nothing, or not known */
-    struct tfs_doc *began[2];  /* as in a draft */
     const struct tfs_written *written; /* comes in place of the text; NULL: there is a text */
     struct tfs_prepared *prepared;     /* of the text; NULL: nothing is */
     bool has_attr;

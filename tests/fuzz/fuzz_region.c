@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/arrays/values.h"
+#include "formats/arrays/kept.h"
 #include "formats/cells/cells.h"
 #include "formats/cosmic_reach/body.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
@@ -39,7 +39,7 @@ static void forget(struct tfs_save *save)
 {
     tfs_numbers_free(save->numbers);
     tfs_cells_cache_free(save->cells);
-    tfs_values_free(save->values);
+    tfs_kept_free(save->kept);
 }
 
 static void put_back(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_file *file,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/arrays/values.h"
+#include "formats/arrays/kept.h"
 #include "formats/cells/cells.h"
 #include "formats/whole_file.h"
 #include "fs/tree.h"
@@ -42,7 +42,7 @@ void tree_files_close(struct tree_files *t)
     t->doc = NULL;
     if (t->save != NULL && t->in_memory) {
         tfs_cells_cache_free(t->save->cells);
-        tfs_values_free(t->save->values);
+        tfs_kept_free(t->save->kept);
         free(t->save->path);
         free(t->save);
     } else {

@@ -1,218 +1,238 @@
 /*
- * Values of voxels -> arrays/NAME.npy: see array.h. Of a chunk it is a volume of one chunk.
+ * The lenses of arrays/: see array.h.
  */
 #include "formats/arrays/array.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "formats/arrays/holes.h"
-#include "formats/arrays/values.h"
+#include "formats/arrays/kept.h"
 
 /* A whole array that is in memory at once: for commands, and to be written. */
 #define WHOLE_MAX ((uint64_t)1 << 30)
 
-#define PAGE  4096u
-#define AHEAD 64u /* chunks */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-/* ---- views ----------------------------------------------------------------------------------- */
-
-/* Reads all of a chunk and remembers it: `all` has room for that. */
-static int read_and_keep(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
-                         const struct tfs_chunk *fetched, uint8_t *all, struct tfs_error *err)
+static void set_form(struct tfs_array *a, const struct tfs_plane_form *form,
+                     struct tfs_voxel_size size)
 {
-    const struct tfs_volume *v = &view->volume;
-    const size_t size = tfs_volume_values(v) * v->width;
-
-    memset(all, 0, size);
-    if (view->array->read(view, fetched, 0, v->sides[0], all, err) == 0)
-        tfs_values_add(view, chunk, all, size);
-    return err->code;
+    a->kind = form->kind == TFS_PLANE_SIGNED ? 'i' : form->kind == TFS_PLANE_FLOAT ? 'f' : 'u';
+    a->width = form->width;
+    a->empty = form->empty;
+    a->flat = size.y == 1;
+    a->sides[0] = a->flat ? size.z : size.y;
+    a->sides[1] = a->flat ? 1 : size.z;
+    a->sides[2] = size.x;
 }
 
-/* Chunks that follow this one along x, within a page of the file, and lie in the save only: to
- * fetch them in one go costs less. What cannot be read is left to who asks for it. */
-static void read_ahead(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
-                       uint8_t *all)
+/* The size of the chunks of a group. */
+static struct tfs_voxel_size size_of(const struct tfs_cells_kind *kind, const struct tfs_doc *doc,
+                                     uint32_t group)
 {
-    const int64_t end = (int64_t)chunk->key.x + PAGE / (view->volume.sides[2] * view->volume.width);
-    struct tfs_chunk fetched[AHEAD];
-    const struct tfs_chunk *chunks[AHEAD];
-    struct tfs_error ignored = {0};
-    size_t count = 0;
-
-    for (size_t at = tfs_doc_lower_bound(view->doc, chunk->key);
-         at < view->doc->count && count < AHEAD; at++) {
-        const struct tfs_chunk *next = tfs_doc_at(view->doc, at);
-        const struct tfs_key key = {chunk->key.group, next->key.x, chunk->key.y, chunk->key.z};
-        if (tfs_key_compare(next->key, key) != 0 || next->key.x > end)
-            break;
-        if (!tfs_chunk_is_unread(next, false) || (next->flags & TFS_CHUNK_DAMAGED) != 0 ||
-            tfs_values_find(view, next, 0, 0, NULL))
-            continue;
-        chunks[count] = next;
-        fetched[count++] = *next;
-        tfs_blob_ref(next->blob);
-        tfs_blob_ref(next->extra);
-    }
-    const size_t ready = count > 1 ? tfs_chunks_fetch(view->save, fetched, count, &ignored) : 0;
-    for (size_t i = 0; i < count; i++) {
-        tfs_error_reset(&ignored);
-        if (i < ready)
-            read_and_keep(view, chunks[i], &fetched[i], all, &ignored);
-        tfs_blob_unref(fetched[i].blob);
-        tfs_blob_unref(fetched[i].extra);
-    }
+    return kind->group_size != NULL ? kind->group_size(doc, group) : kind->size;
 }
 
-/* Some layers of a chunk of which others are asked for next. */
-static int read_some(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
-                     uint32_t from, uint32_t to, uint8_t *values, struct tfs_error *err)
+static int open_chunk(struct tfs_array *a, struct tfs_error *err)
 {
-    const struct tfs_volume *v = &view->volume;
-    const size_t layer = (size_t)v->sides[1] * v->sides[2] * v->width;
-    const size_t offset = from * layer, size = (to - from) * layer;
+    struct tfs_cells *cells;
 
-    if (tfs_values_find(view, chunk, offset, size, values))
-        return 0;
-    uint8_t *all = malloc(v->sides[0] * layer);
-    if (all == NULL)
-        return tfs_fail_memory(err);
-    if (tfs_chunk_is_unread(chunk, false))
-        read_ahead(view, chunk, all);
-    if (!tfs_values_find(view, chunk, offset, size, values) &&
-        read_and_keep(view, chunk, chunk, all, err) == 0)
-        memcpy(values, all + offset, size);
-    free(all);
-    return err->code;
+    if (tfs_cells_need(a->save, a->doc, a->low, 1u << a->plane, &cells, err) < 0)
+        return err->code;
+    set_form(a, &cells->planes[a->plane].form, cells->size);
+    a->chunks[0] = a->chunks[1] = a->chunks[2] = 1;
+    tfs_cells_unref(cells);
+    return 0;
 }
 
-static int read_layers(void *arg, const struct tfs_chunk *chunk, uint32_t from, uint32_t to,
-                       uint8_t *values, struct tfs_error *err)
+/* How many values the chunks at the edge lack: the last one in the north east says it. */
+static int find_cut(struct tfs_array *a, struct tfs_error *err)
 {
-    const struct tfs_array_view *view = arg;
+    const uint64_t corner[3] = {0, 0, a->chunks[2] - 1};
+    struct tfs_cells *cells;
 
-    if (view->array->whole && to - from < view->volume.sides[0])
-        return read_some(view, chunk, from, to, values, err);
-    return view->array->read(view, chunk, from, to, values, err);
+    if (!a->flat || tfs_cells_need(a->save, a->doc, tfs_array_key(a, corner), 0, &cells, err) < 0)
+        return err->code;
+    a->cut = a->sides[2] - cells->size.x;
+    tfs_cells_unref(cells);
+    return 0;
 }
 
-static int open_view(struct tfs_array_view *view, struct tfs_save *save, const struct tfs_doc *doc,
-                     const struct tfs_array *array, uint32_t group, const struct tfs_chunk *chunk,
-                     struct tfs_error *err)
+int tfs_array_open(struct tfs_array *a, struct tfs_save *save, const struct tfs_doc *doc,
+                   struct tfs_at at, struct tfs_error *err)
 {
-    *view = (struct tfs_array_view){
-        .save = save,
-        .doc = doc,
-        .array = array,
-        .chunk = chunk,
-        .volume = {.doc = doc,
-                   .kind = array->kind,
-                   .width = array->width,
-                   .sides = {array->side, array->side, array->side},
-                   .layers = read_layers},
-    };
-    view->volume.low.group = group;
-    view->volume.arg = view;
-    return array->form == NULL ? 0 : array->form(view, err);
-}
-
-int tfs_array_open_whole(struct tfs_array_view *view, struct tfs_save *save,
-                         const struct tfs_doc *doc, struct tfs_at at, struct tfs_error *err)
-{
-    if (open_view(view, save, doc, at.param, at.key.group, NULL, err) == 0 &&
-        !tfs_volume_span(&view->volume))
-        tfs_fail(err, -ENOENT, "there are no chunks, or too many for an array");
-    return err->code;
-}
-
-int tfs_array_open_chunk(struct tfs_array_view *view, struct tfs_save *save,
-                         const struct tfs_doc *doc, struct tfs_at at, struct tfs_error *err)
-{
+    const struct tfs_cells_kind *kind = save->tree->cells;
+    const struct tfs_array_lens *lens = at.param;
+    struct tfs_plane_form form = kind->planes[lens->plane].form;
+    const uint32_t group = at.key.group;
     const struct tfs_chunk *chunk;
 
-    if (tfs_doc_need(doc, at.key, &chunk, err) == 0 &&
-        open_view(view, save, doc, at.param, at.key.group, chunk, err) == 0)
-        tfs_volume_span_chunk(&view->volume, at.key);
-    return err->code;
-}
-
-/* ---- get ------------------------------------------------------------------------------------- */
-
-int64_t tfs_array_whole_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    struct tfs_error ignored = {0};
-    struct tfs_array_view view;
-
-    return tfs_array_open_whole(&view, save, doc, at, &ignored) < 0
-               ? ignored.code
-               : (int64_t)tfs_volume_size(&view.volume);
-}
-
-uint64_t tfs_array_whole_seek(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                              uint64_t offset, bool hole)
-{
-    struct tfs_error ignored = {0};
-    struct tfs_array_view view;
-
-    return tfs_array_open_whole(&view, save, doc, at, &ignored) < 0
-               ? offset
-               : tfs_volume_seek(&view.volume, offset, hole);
-}
-
-uint64_t tfs_array_whole_stored(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    struct tfs_error ignored = {0};
-    struct tfs_array_view view;
-
-    return tfs_array_open_whole(&view, save, doc, at, &ignored) < 0
-               ? 0
-               : tfs_volume_stored(&view.volume);
-}
-
-int64_t tfs_array_chunk_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    struct tfs_error ignored = {0};
-    struct tfs_array_view view;
-
-    return tfs_array_open_chunk(&view, save, doc, at, &ignored) < 0
-               ? ignored.code
-               : (int64_t)tfs_volume_size(&view.volume);
-}
-
-int tfs_array_whole_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                          uint64_t offset, uint64_t size, struct tfs_buf *out,
-                          struct tfs_error *err)
-{
-    struct tfs_array_view view;
-
-    if (tfs_array_open_whole(&view, save, doc, at, err) < 0)
+    *a = (struct tfs_array){.save = save, .doc = doc, .plane = lens->plane, .low = at.key};
+    if (!lens->whole && tfs_doc_need(doc, at.key, &chunk, err) < 0)
         return err->code;
-    return tfs_values_range(&view, offset, size, out, err);
+    const struct tfs_voxel_size size = size_of(kind, doc, group);
+    if (!lens->whole && (kind->form != NULL || size.y == 1))
+        return open_chunk(a, err);
+    if (kind->form != NULL && kind->group_form(save, doc, group, a->plane, &form, err) < 0)
+        return err->code;
+    set_form(a, &form, size);
+    a->chunks[0] = a->chunks[1] = a->chunks[2] = 1;
+    if (lens->whole && !tfs_array_span(a))
+        return tfs_fail(err, -ENOENT, "there are no chunks, or too many for an array");
+    return lens->whole ? find_cut(a, err) : 0;
 }
 
-int tfs_array_whole_share(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+int tfs_array_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    const struct tfs_cells_kind *kind = save->tree->cells;
+    struct tfs_plane_form widest = {.width = kind->form != NULL ? sizeof(uint64_t) : 1};
+    const struct tfs_voxel_size size = size_of(kind, doc, at.key.group);
+    struct tfs_array a = {.doc = doc, .low.group = at.key.group};
+
+    for (unsigned i = 0; i < kind->count; i++)
+        if (kind->planes[i].form.width > widest.width)
+            widest.width = kind->planes[i].form.width;
+    set_form(&a, &widest, size);
+    return size.x > 0 && size.y > 0 && size.z > 0 && tfs_array_span(&a);
+}
+
+/* ---- the lenses ------------------------------------------------------------------------------ */
+
+int64_t tfs_array_lens_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_array a;
+
+    return tfs_array_open(&a, save, doc, at, &ignored) < 0 ? ignored.code
+                                                           : (int64_t)tfs_array_size(&a);
+}
+
+int tfs_array_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                  struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_array a;
+
+    if (tfs_array_open(&a, save, doc, at, err) < 0)
+        return err->code;
+    const uint64_t size = tfs_array_size(&a);
+    if (size > WHOLE_MAX)
+        return tfs_fail(err, -EFBIG, "the array has %" PRIu64 " bytes: read parts of it in a mount",
+                        size);
+    return tfs_array_range(&a, 0, size, out, err);
+}
+
+int tfs_array_get_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                        uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_array a;
+
+    return tfs_array_open(&a, save, doc, at, err) < 0 ? err->code
+                                                      : tfs_kept_range(&a, offset, size, out, err);
+}
+
+int tfs_array_share_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                           uint64_t offset, uint64_t size, struct tfs_blob **blob,
                           struct tfs_error *err)
 {
-    struct tfs_array_view view;
+    struct tfs_array a;
 
-    if (tfs_array_open_whole(&view, save, doc, at, err) < 0)
-        return err->code;
-    return tfs_values_share(&view, offset, size, blob, err);
+    return tfs_array_open(&a, save, doc, at, err) < 0 ? err->code
+                                                      : tfs_kept_share(&a, offset, size, blob, err);
 }
 
-void tfs_array_whole_ahead(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                           uint64_t offset, uint64_t size)
+void tfs_array_read_ahead(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                          uint64_t offset, uint64_t size)
 {
     struct tfs_error ignored = {0};
-    struct tfs_array_view view;
+    struct tfs_array a;
 
-    if (tfs_array_open_whole(&view, save, doc, at, &ignored) == 0)
-        tfs_values_ahead(&view, offset, size);
+    if (tfs_array_open(&a, save, doc, at, &ignored) == 0)
+        tfs_kept_ahead(&a, offset, size);
+}
+
+/* ---- arrays/info.txt ------------------------------------------------------------------------- */
+
+/* Where the values are: one voxel high, where they are rows from the north. */
+static void print_axes(const struct tfs_array *a, struct tfs_buf *out)
+{
+    const struct tfs_npy npy = tfs_array_npy(a);
+    const int64_t y = (int64_t)a->low.y * a->sides[0], x = (int64_t)a->low.x * a->sides[2];
+
+    if (a->flat)
+        tfs_buf_printf(out,
+                       "axes: z x, the north row first: z goes down\nshape: %" PRIu64 " %" PRIu64
+                       "\norigin: %" PRId64 " %" PRId64 "\n",
+                       npy.shape[1], npy.shape[2], (int64_t)npy.shape[1] - 1, x);
+    else
+        tfs_buf_printf(out,
+                       "axes: y z x\nshape: %" PRIu64 " %" PRIu64 " %" PRIu64 "\norigin: %" PRId64
+                       " %" PRId64 " %" PRId64 "\n",
+                       npy.shape[0], npy.shape[1], npy.shape[2], y, (int64_t)a->low.z * a->sides[1],
+                       x);
+}
+
+/* "uint16, empty 0". */
+static void print_form(const struct tfs_array *a, struct tfs_buf *out)
+{
+    const unsigned above = 64 - 8 * a->width;
+    float single;
+    double number;
+
+    tfs_buf_printf(out, "%s%u",
+                   a->kind == 'u'   ? "uint"
+                   : a->kind == 'i' ? "int"
+                                    : "float",
+                   8 * a->width);
+    if (a->flat)
+        return;
+    const uint32_t low = (uint32_t)a->empty;
+    memcpy(&single, &low, sizeof(single));
+    memcpy(&number, &a->empty, sizeof(number));
+    if (a->kind == 'u')
+        tfs_buf_printf(out, ", empty %" PRIu64, a->empty);
+    else if (a->kind == 'i')
+        tfs_buf_printf(out, ", empty %" PRId64, (int64_t)(a->empty << above) >> above);
+    else
+        tfs_buf_printf(out, ", empty %g", a->width == 4 ? (double)single : number);
+}
+
+static int print_arrays(struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
+                        struct tfs_buf *out, struct tfs_error *err)
+{
+    const struct tfs_tree *tree = save->tree;
+    const struct tfs_file *files = group == 0 ? tree->root_files : tree->group_files;
+    const unsigned count = group == 0 ? tree->root_count : tree->group_count;
+    bool first = true;
+    struct tfs_array a;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (files[i].lens->get != tfs_array_get)
+            continue;
+        const struct tfs_at at = tfs_lens_at(files[i].lens, (struct tfs_key){.group = group}, 0);
+        if (tfs_array_open(&a, save, doc, at, err) < 0)
+            return err->code;
+        if (first)
+            print_axes(&a, out);
+        first = false;
+        tfs_buf_printf(out, "%s: ", files[i].path + strlen("arrays/"));
+        print_form(&a, out);
+        const char *about = tree->cells->planes[a.plane].about;
+        tfs_buf_printf(out, ": %s\n",
+                       about != NULL ? about : "the numbers are those of arrays/palette.txt");
+    }
+    return tfs_buf_check(out, err);
+}
+
+static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    struct tfs_buf *out, struct tfs_error *err)
+{
+    if (tfs_array_exists(save, doc, at))
+        return print_arrays(save, doc, at.key.group, out, err);
+    tfs_buf_add_text(out, tfs_doc_group_count(doc, at.key.group) == 0
+                              ? "arrays: none, there are no chunks\n"
+                              : "arrays: those of the chunks alone; the chunks lie so far apart "
+                                "that one of all would have more than 2^40 bytes\n");
+    return tfs_buf_check(out, err);
 }
 
 int tfs_array_same_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
@@ -229,92 +249,14 @@ int tfs_array_same_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     return err->code;
 }
 
-int tfs_array_whole_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                        struct tfs_buf *out, struct tfs_error *err)
+/* A group that comes and goes has it as long as it has chunks. */
+static int group_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    struct tfs_array_view view;
-
-    if (tfs_array_open_whole(&view, save, doc, at, err) < 0)
-        return err->code;
-    const uint64_t size = tfs_volume_size(&view.volume);
-    if (size > WHOLE_MAX)
-        return tfs_fail(err, -EFBIG, "the array has %" PRIu64 " bytes: read parts of it in a mount",
-                        size);
-    return tfs_volume_range(&view.volume, 0, size, out, err);
+    return save->tree->fixed_groups || tfs_doc_group_count(doc, at.key.group) > 0;
 }
 
-int tfs_array_chunk_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                        struct tfs_buf *out, struct tfs_error *err)
-{
-    struct tfs_array_view view;
-
-    if (tfs_array_open_chunk(&view, save, doc, at, err) < 0)
-        return err->code;
-    return tfs_volume_range(&view.volume, 0, WHOLE_MAX, out, err);
-}
-
-/* ---- arrays/info.txt ------------------------------------------------------------------------- */
-
-bool tfs_arrays_exist(const struct tfs_doc *doc, uint32_t group, uint32_t side, unsigned width)
-{
-    struct tfs_volume volume = {
-        .doc = doc, .low.group = group, .sides = {side, side, side}, .width = width};
-
-    return tfs_volume_span(&volume);
-}
-
-/* "uint16, empty 0". */
-static void print_form(const struct tfs_volume *v, struct tfs_buf *out)
-{
-    const unsigned above = 64 - 8 * v->width;
-    float single;
-    double number;
-
-    tfs_buf_printf(out, "%s%u, empty ",
-                   v->kind == 'u'   ? "uint"
-                   : v->kind == 'i' ? "int"
-                                    : "float",
-                   8 * v->width);
-    if (v->kind == 'u') {
-        tfs_buf_printf(out, "%" PRIu64, v->empty);
-    } else if (v->kind == 'i') {
-        tfs_buf_printf(out, "%" PRId64, (int64_t)(v->empty << above) >> above);
-    } else {
-        const uint32_t low = (uint32_t)v->empty;
-        memcpy(&single, &low, sizeof(single));
-        memcpy(&number, &v->empty, sizeof(number));
-        tfs_buf_printf(out, "%g", v->width == 4 ? (double)single : number);
-    }
-}
-
-int tfs_arrays_info(struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
-                    const struct tfs_array *arrays, size_t count, bool shown, struct tfs_buf *out,
-                    struct tfs_error *err)
-{
-    struct tfs_array_view view;
-
-    if (!shown)
-        tfs_buf_add_text(out,
-                         tfs_doc_group_count(doc, group) == 0
-                             ? "arrays: none, there are no chunks\n"
-                             : "arrays: those of the chunks alone; the chunks lie so far apart "
-                               "that one of all would have more than 2^40 bytes\n");
-    for (size_t i = 0; i < count && shown; i++) {
-        const struct tfs_at at = {.key.group = group, .param = &arrays[i]};
-        if (tfs_array_open_whole(&view, save, doc, at, err) < 0)
-            return err->code;
-        const struct tfs_npy npy = tfs_volume_npy(&view.volume);
-        const struct tfs_key low = view.volume.low;
-        const uint32_t *sides = view.volume.sides;
-        if (i == 0)
-            tfs_buf_printf(out,
-                           "axes: y z x\nshape: %" PRIu64 " %" PRIu64 " %" PRIu64
-                           "\norigin: %" PRId64 " %" PRId64 " %" PRId64 "\n",
-                           npy.shape[0], npy.shape[1], npy.shape[2], (int64_t)low.y * sides[0],
-                           (int64_t)low.z * sides[1], (int64_t)low.x * sides[2]);
-        tfs_buf_printf(out, "%s: ", arrays[i].file);
-        print_form(&view.volume, out);
-        tfs_buf_printf(out, ": %s\n", arrays[i].about);
-    }
-    return tfs_buf_check(out, err);
-}
+const struct tfs_lens tfs_array_info_lens = {.get = info_get};
+const struct tfs_lens tfs_array_group_info_lens = {.param = &tfs_array_info_lens,
+                                                   .get = info_get,
+                                                   .put = tfs_array_same_put,
+                                                   .exists = group_exists};

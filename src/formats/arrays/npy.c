@@ -322,16 +322,15 @@ static bool fits(const struct tfs_npy *npy, const struct tfs_npy *as, uint64_t v
     return value >> (bits - 1) >> (as->kind == 'i' ? 0 : 1) == 0;
 }
 
+bool tfs_npy_alike(const struct tfs_npy *a, const struct tfs_npy *b)
+{
+    return a->kind == b->kind && a->width == b->width && a->fortran == b->fortran &&
+           (a->big == b->big || a->width == 1);
+}
+
 bool tfs_npy_row(const struct tfs_npy *npy, struct tfs_span values, const struct tfs_npy *as,
                  const uint64_t at[3], uint32_t count, uint8_t *out, uint64_t *bad)
 {
-    const bool alike = npy->kind == as->kind && npy->width == as->width && !npy->fortran &&
-                       (!npy->big || npy->width == 1);
-
-    if (alike) {
-        memcpy(out, find_value(npy, values, at[0], at[1], at[2]), (size_t)count * as->width);
-        return true;
-    }
     for (uint32_t i = 0; i < count; i++) {
         uint64_t value = tfs_npy_value(npy, values, at[0], at[1], at[2] + i);
         if (!fits(npy, as, value)) {

@@ -35,6 +35,9 @@ int tfs_npy_take(struct tfs_span file, const struct tfs_npy *expected, struct tf
  * even these, all. */
 size_t tfs_npy_measure(struct tfs_span file);
 
+/* Lie values of both alike? */
+bool tfs_npy_alike(const struct tfs_npy *a, const struct tfs_npy *b);
+
 /* The value at [y, z, x], by its bits: a negative number has its sign in all bits above it. The
  * indices are inside the shape. */
 uint64_t tfs_npy_value(const struct tfs_npy *npy, struct tfs_span values, uint64_t y, uint64_t z,

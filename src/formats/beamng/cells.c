@@ -28,11 +28,13 @@ static const struct tfs_plane planes[TFS_BEAMNG_PLANES] = {
     {.name = "height",
      .form = FORM(2, 5, UINT16_MAX),
      .out_of_range = "heights are 0 to 65535",
-     .flags = TFS_PLANE_ROWS},
+     .flags = TFS_PLANE_ROWS,
+     .about = "as in heightmap.png"},
     {.name = "layer",
      .form = FORM(1, 3, UINT8_MAX),
      .out_of_range = "layers are 0 to 255",
-     .flags = TFS_PLANE_ROWS},
+     .flags = TFS_PLANE_ROWS,
+     .about = "the numbers of arrays/palette.txt, 255 is a hole"},
     EXTRA("corners", 4),
     EXTRA("texture", 1),
     EXTRA("coverage_0", 1),
@@ -131,6 +133,13 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
     return 0;
 }
 
+/* But for tiles at the edge. */
+static struct tfs_voxel_size group_size(const struct tfs_doc *doc, uint32_t group)
+{
+    (void)doc, (void)group;
+    return (struct tfs_voxel_size){SIDE, 1, SIDE};
+}
+
 static void release(struct tfs_cells *cells)
 {
     for (unsigned i = 0; i < TFS_BEAMNG_PLANES; i++)
@@ -176,6 +185,7 @@ static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
 const struct tfs_cells_kind tfs_beamng_cells = {
     .planes = planes,
     .count = TFS_BEAMNG_PLANES,
+    .group_size = group_size,
     .decode = decode,
     .release = release,
     .legal = legal,

@@ -20,11 +20,6 @@ extern const struct tfs_lens tfs_beamng_heightmap_lens, tfs_beamng_layers_pictur
 extern const struct tfs_lens tfs_beamng_mask_lens;  /* of material `member` */
 extern const struct tfs_lens tfs_beamng_extra_lens; /* of extra plane `member` */
 
-/* arrays.c */
-extern const struct tfs_lens tfs_beamng_heights_array_lens, tfs_beamng_layers_array_lens,
-    tfs_beamng_array_info_lens;
-extern const struct tfs_lens tfs_beamng_tile_heights_lens, tfs_beamng_tile_layers_lens;
-
 /* map.c */
 extern const struct tfs_lens tfs_beamng_map_lens;
 /* A pixel is 1 << shift samples along a side of a terrain. */

@@ -102,10 +102,10 @@ static const struct tfs_file root_files[ROOT_COUNT] = {
                .count = extra_count,
                .family = &extras},
     [MAP] = {.path = "map.png", .flags = TFS_FILE_LATE, .lens = &tfs_beamng_map_lens},
-    [HEIGHTS_ARRAY] = TFS_ARRAY_FILE("arrays/heights.npy", &tfs_beamng_heights_array_lens),
-    [LAYERS_ARRAY] = TFS_ARRAY_FILE("arrays/layers.npy", &tfs_beamng_layers_array_lens),
-    [ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_beamng_array_palette_lens),
-    [ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_beamng_array_info_lens),
+    [HEIGHTS_ARRAY] = TFS_ARRAY_FILE("heights", TFS_BEAMNG_PLANE_HEIGHT),
+    [LAYERS_ARRAY] = TFS_ARRAY_FILE("layers", TFS_BEAMNG_PLANE_LAYER),
+    [ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("palette.txt", &tfs_beamng_array_palette_lens),
+    [ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("info.txt", &tfs_array_info_lens),
 };
 
 enum { HEIGHTS_TEXT, LAYERS_TEXT, TILE_HEIGHTS_ARRAY, TILE_LAYERS_ARRAY, CHUNK_COUNT };
@@ -117,8 +117,8 @@ static const struct tfs_file chunk_files[CHUNK_COUNT] = {
     [LAYERS_TEXT] = {.path = "layers.txt",
                      .lens = TFS_GRID_LENS(TFS_BEAMNG_PLANE_LAYER),
                      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
-    [TILE_HEIGHTS_ARRAY] = TFS_ARRAY_FILE("arrays/heights.npy", &tfs_beamng_tile_heights_lens),
-    [TILE_LAYERS_ARRAY] = TFS_ARRAY_FILE("arrays/layers.npy", &tfs_beamng_tile_layers_lens),
+    [TILE_HEIGHTS_ARRAY] = TFS_CHUNK_ARRAY_FILE("heights", TFS_BEAMNG_PLANE_HEIGHT, NULL),
+    [TILE_LAYERS_ARRAY] = TFS_CHUNK_ARRAY_FILE("layers", TFS_BEAMNG_PLANE_LAYER, NULL),
 };
 
 /* ---- tiles ----------------------------------------------------------------------------------- */

@@ -64,6 +64,7 @@ struct tfs_plane {
     /* The name that the game itself gives to a value, in tables and in comments of grids; empty: it
      * has none. Values are up to 255 then. NULL: values are numbers alone. */
     struct tfs_span (*name_of)(uint64_t value);
+    const char *about; /* what the numbers of its array are; of names NULL */
 };
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -104,6 +105,10 @@ struct tfs_cells_like {
     unsigned widths[TFS_PLANES_MAX];
 };
 
+/* The number of a name. */
+typedef int (*tfs_number_fn)(void *arg, struct tfs_span name, uint32_t *number,
+                             struct tfs_error *err);
+
 /* What a game gives. */
 struct tfs_cells_kind {
     const struct tfs_plane *planes;
@@ -124,9 +129,14 @@ struct tfs_cells_kind {
      * the next of cells->stored, so that who reads all voxels needs no planes. False: there are no
      * more. NULL: it does not. */
     bool (*next_run)(struct tfs_cursor *stored, uint64_t values[TFS_PLANES_MAX], size_t *count);
+    /* Layers `from` to `to` of plane 0, names, as shorts: the number of each voxel's name. The fast
+     * path of the bench row "a region into NumPy". NULL: cells say them. */
+    int (*numbers)(struct tfs_span stored, uint32_t from, uint32_t to, tfs_number_fn number,
+                   void *arg, uint8_t *shorts, struct tfs_error *err);
     /* After a failure of decode, too. NULL: it takes no memory. */
     void (*release)(struct tfs_cells *cells);
 
+    const char *air_name; /* of arrays: the name of number 0 */
     /* Is this the name of an empty voxel? */
     bool (*is_air)(struct tfs_span name);
     /* What a voxel becomes that is emptied where the table has no such name. */
@@ -238,6 +248,22 @@ static inline void tfs_plane_set(struct tfs_cells_plane *plane, size_t i, uint64
         return;
     }
     ((uint64_t *)plane->values)[i] = value;
+}
+
+/* The same of bytes in little-endian order, `width` a value. */
+static inline uint64_t tfs_array_value(const uint8_t *values, unsigned width, size_t i)
+{
+    uint64_t value = 0;
+
+    for (unsigned b = width; b-- > 0;)
+        value = value << 8 | values[i * width + b];
+    return value;
+}
+
+static inline void tfs_array_set(uint8_t *values, unsigned width, size_t i, uint64_t value)
+{
+    for (unsigned b = 0; b < width; b++, value >>= 8)
+        values[i * width + b] = (uint8_t)value;
 }
 
 /* Has a voxel a solid value, in a plane with TFS_PLANE_SOLID? */

@@ -245,6 +245,29 @@ static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
 
 /* ---- the kind -------------------------------------------------------------------------------- */
 
+/* Layer by layer as they are stored, without cells in between. */
+static int numbers(struct tfs_span stored, uint32_t from, uint32_t to, tfs_number_fn number,
+                   void *arg, uint8_t *shorts, struct tfs_error *err)
+{
+    uint32_t map[TFS_COSMIC_PALETTE_MAX], room = TFS_COSMIC_ROOM_MIN;
+    struct tfs_cosmic_blocks blocks;
+
+    if (tfs_cosmic_blocks_view(stored, &blocks, err) < 0)
+        return err->code;
+    while (room < blocks.count)
+        room *= 2;
+    memset(map, 0xff, room * sizeof(*map)); /* TFS_COSMIC_NO_NUMBER */
+    struct tfs_cursor palette = tfs_cursor_init(blocks.palette);
+    for (uint32_t i = 0; i < blocks.count; i++)
+        if (number(arg, tfs_cosmic_name_take(&palette), &map[i], err) < 0)
+            return err->code;
+    for (uint32_t y = from; y < to; y++, shorts += 2 * TFS_COSMIC_LAYER_VALUES)
+        if (!tfs_cosmic_layer_map(blocks.layers.types[y], blocks.layers.bytes[y].data, map, room,
+                                  shorts))
+            return tfs_fail(err, -EBADMSG, "a palette index is out of range");
+    return 0;
+}
+
 static struct tfs_span air(const struct tfs_cells *cells)
 {
     return tfs_cosmic_air(tfs_cosmic_chunk_version(&cells->chunk));
@@ -257,11 +280,13 @@ static const struct tfs_plane planes[TFS_COSMIC_PLANES] = {
     [SKY] = {.name = "sky light",
              .form = {TFS_PLANE_UNSIGNED, .width = 1, .digits = 2, .high = TFS_COSMIC_SKY_MASK},
              .out_of_range = "sky light has the levels 0 to 15",
-             .flags = TFS_PLANE_OPTIONAL},
+             .flags = TFS_PLANE_OPTIONAL,
+             .about = "sky light, 0 to 15"},
     [LIGHT] = {.name = "block light",
                .form = {TFS_PLANE_HEX, .width = 2, .digits = 3, .high = TFS_COSMIC_LIGHT_MASK},
                .out_of_range = "block light has the values 000 to fff",
-               .flags = TFS_PLANE_OPTIONAL},
+               .flags = TFS_PLANE_OPTIONAL,
+               .about = "block light, 0x000 to 0xfff: red, green, blue"},
 };
 
 const struct tfs_cells_kind tfs_cosmic_cells = {
@@ -271,7 +296,9 @@ const struct tfs_cells_kind tfs_cosmic_cells = {
     .names = {"block", TFS_COSMIC_NAME_MAX},
     .entries_max = TFS_COSMIC_PALETTE_MAX,
     .decode = decode,
+    .numbers = numbers,
     .release = release,
+    .air_name = "base:air",
     .is_air = tfs_cosmic_is_air,
     .air = air,
     .encode = encode,

@@ -4,7 +4,6 @@
 #ifndef TFS_FORMATS_COSMIC_REACH_CELLS_H
 #define TFS_FORMATS_COSMIC_REACH_CELLS_H
 
-#include "formats/arrays/array.h"
 #include "formats/cells/cells.h"
 #include "formats/cosmic_reach/body.h"
 
@@ -16,9 +15,5 @@ enum tfs_cosmic_plane {
 };
 
 extern const struct tfs_cells_kind tfs_cosmic_cells;
-
-/* tfs_array.read of the blocks of a save (numbers.c). */
-int tfs_cosmic_numbers_read(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
-                            uint32_t from, uint32_t to, uint8_t *values, struct tfs_error *err);
 
 #endif

@@ -6,62 +6,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "formats/arrays/array.h"
 #include "formats/cosmic_reach/cells.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/lenses.h"
 #include "formats/cosmic_reach/zone.h"
 #include "formats/views/views.h"
-
-/* ---- arrays ---------------------------------------------------------------------------------- */
-
-static const struct tfs_numbering numbering = {
-    .empty = "base:air",
-    .rules = {"block", TFS_COSMIC_NAME_MAX},
-    .is_empty = tfs_cosmic_is_air,
-    .names = tfs_cells_all_names,
-};
-
-enum { BLOCKS, SKY, LIGHT, ARRAYS };
-
-static const struct tfs_array arrays[ARRAYS] = {
-    [BLOCKS] = {.file = "blocks.npy",
-                .about = "the numbers are those of arrays/palette.txt",
-                .form = tfs_cells_array_form,
-                .read = tfs_cosmic_numbers_read,
-                .write = tfs_cells_array_write,
-                .param = &tfs_plane_numbers[TFS_COSMIC_PLANE_BLOCK],
-                .numbering = &numbering},
-    [SKY] = {TFS_PLANE_ARRAY(TFS_COSMIC_PLANE_SKY, "lights/sky.npy", "sky light, 0 to 15")},
-    [LIGHT] = {TFS_PLANE_ARRAY(TFS_COSMIC_PLANE_LIGHT, "lights/block.npy",
-                               "block light, 0x000 to 0xfff: red, green, blue")},
-};
-
-static const struct tfs_array entries = {
-    TFS_PLANE_ARRAY(TFS_COSMIC_PLANE_BLOCK, "blocks.npy",
-                    "the numbers are those of the chunk's palette"),
-    .named = &arrays[BLOCKS]};
-
-static int arrays_exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    return tfs_arrays_exist(doc, at.key.group, TFS_COSMIC_SIDE, sizeof(uint16_t));
-}
-
-static int array_info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                          struct tfs_buf *out, struct tfs_error *err)
-{
-    return tfs_arrays_info(save, doc, at.key.group, arrays, ARRAYS,
-                           arrays_exist(save, doc, at) != 0, out, err);
-}
-
-static const struct tfs_lens entries_lens = TFS_ARRAY_CHUNK_LENS(&entries);
-static const struct tfs_lens chunk_lenses[] = {TFS_ARRAY_CHUNK_LENS(&arrays[SKY]),
-                                               TFS_ARRAY_CHUNK_LENS(&arrays[LIGHT])};
-static const struct tfs_lens array_lenses[] = {TFS_ARRAY_WHOLE_LENS(&arrays[BLOCKS], arrays_exist),
-                                               TFS_ARRAY_WHOLE_LENS(&arrays[SKY], arrays_exist),
-                                               TFS_ARRAY_WHOLE_LENS(&arrays[LIGHT], arrays_exist)};
-static const struct tfs_lens array_names_lens = {.param = &numbering, .get = tfs_numbers_get};
-static const struct tfs_lens array_info_lens = {.get = array_info_get};
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
@@ -91,9 +41,9 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_LIGHT] = TFS_APART_FILE("lights/block.txt", TFS_FILE_OPTIONAL,
                                    TFS_OPTIONAL_GRID_LENS(TFS_COSMIC_PLANE_LIGHT)),
     [CHUNK_ENTITIES] = TFS_APART_FILE("entities.bin", TFS_FILE_OPTIONAL, &tfs_cosmic_entities_lens),
-    [CHUNK_ARRAY] = TFS_ARRAY_FILE("arrays/blocks.npy", &entries_lens),
-    [CHUNK_SKY_ARRAY] = TFS_ARRAY_FILE("arrays/lights/sky.npy", &chunk_lenses[0]),
-    [CHUNK_LIGHT_ARRAY] = TFS_ARRAY_FILE("arrays/lights/block.npy", &chunk_lenses[1]),
+    [CHUNK_ARRAY] = TFS_CHUNK_ARRAY_FILE("blocks", TFS_COSMIC_PLANE_BLOCK, NULL),
+    [CHUNK_SKY_ARRAY] = TFS_CHUNK_ARRAY_FILE("lights/sky", TFS_COSMIC_PLANE_SKY, NULL),
+    [CHUNK_LIGHT_ARRAY] = TFS_CHUNK_ARRAY_FILE("lights/block", TFS_COSMIC_PLANE_LIGHT, NULL),
 };
 
 enum root_file {
@@ -122,11 +72,11 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_HEIGHTMAP] = TFS_HEIGHTMAP_FILE,
     [ROOT_VIEW] = TFS_HEIGHTMAP_VIEW_FILE,
     [ROOT_MAP] = TFS_MAP_FILE,
-    [ROOT_ARRAY] = TFS_ARRAY_FILE("arrays/blocks.npy", &array_lenses[BLOCKS]),
-    [ROOT_SKY_ARRAY] = TFS_ARRAY_FILE("arrays/lights/sky.npy", &array_lenses[SKY]),
-    [ROOT_LIGHT_ARRAY] = TFS_ARRAY_FILE("arrays/lights/block.npy", &array_lenses[LIGHT]),
-    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &array_names_lens),
-    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &array_info_lens),
+    [ROOT_ARRAY] = TFS_ARRAY_FILE("blocks", TFS_COSMIC_PLANE_BLOCK),
+    [ROOT_SKY_ARRAY] = TFS_ARRAY_FILE("lights/sky", TFS_COSMIC_PLANE_SKY),
+    [ROOT_LIGHT_ARRAY] = TFS_ARRAY_FILE("lights/block", TFS_COSMIC_PLANE_LIGHT),
+    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("palette.txt", &tfs_numbers_lens),
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("info.txt", &tfs_array_info_lens),
     [ROOT_ZONE] = {.path = TFS_COSMIC_ZONE_INFO,
                    .lens = &tfs_cosmic_zone_lens,
                    .count = tfs_cosmic_zone_count},

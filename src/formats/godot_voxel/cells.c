@@ -258,7 +258,7 @@ static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
 #define CHANNEL(text, bytes, more)                                                                 \
     {                                                                                              \
         .name = text, .form = {.kind = TFS_PLANE_UNSIGNED, .width = (bytes)},                      \
-        .flags = FLAGS | (more)                                                                    \
+        .flags = FLAGS | (more), .about = "the channel " text                                      \
     }
 
 static const struct tfs_plane planes[TFS_GODOT_CHANNELS] = {

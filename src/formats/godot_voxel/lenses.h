@@ -8,10 +8,6 @@
 
 extern const struct tfs_lens tfs_godot_info_lens;
 extern const struct tfs_lens tfs_godot_raw_lens;
-/* In arrays/: of a chunk and of a level. */
-extern const struct tfs_lens tfs_godot_chunk_array_lenses[TFS_GODOT_CHANNELS];
-extern const struct tfs_lens tfs_godot_array_lenses[TFS_GODOT_CHANNELS];
-extern const struct tfs_lens tfs_godot_array_info_lens, tfs_godot_level_array_info_lens;
 extern const struct tfs_lens tfs_godot_metadata_lens;
 extern const struct tfs_lens tfs_godot_instances_lens;
 

@@ -36,6 +36,9 @@ enum chunk_file {
         }                                                                                          \
     }
 
+#define CHUNK_ARRAY_FILE(name, number)                                                             \
+    TFS_CHUNK_ARRAY_FILE("channels/" name, number, tfs_godot_lens_exists)
+
 static const struct tfs_lens voxels_lens = {.get = tfs_cells_table_get,
                                             .put = tfs_cells_table_put,
                                             .size = tfs_cells_table_size,
@@ -53,14 +56,14 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     CHANNEL_FILE("data6", 6),
     CHANNEL_FILE("data7", 7),
     [CHUNK_METADATA] = TFS_APART_FILE("metadata.txt", 0, &tfs_godot_metadata_lens),
-    [CHUNK_ARRAY] = TFS_ARRAY_FILE("arrays/channels/type.npy", &tfs_godot_chunk_array_lenses[0]),
-    TFS_ARRAY_FILE("arrays/channels/sdf.npy", &tfs_godot_chunk_array_lenses[1]),
-    TFS_ARRAY_FILE("arrays/channels/color.npy", &tfs_godot_chunk_array_lenses[2]),
-    TFS_ARRAY_FILE("arrays/channels/indices.npy", &tfs_godot_chunk_array_lenses[3]),
-    TFS_ARRAY_FILE("arrays/channels/weights.npy", &tfs_godot_chunk_array_lenses[4]),
-    TFS_ARRAY_FILE("arrays/channels/data5.npy", &tfs_godot_chunk_array_lenses[5]),
-    TFS_ARRAY_FILE("arrays/channels/data6.npy", &tfs_godot_chunk_array_lenses[6]),
-    TFS_ARRAY_FILE("arrays/channels/data7.npy", &tfs_godot_chunk_array_lenses[7]),
+    [CHUNK_ARRAY] = CHUNK_ARRAY_FILE("type", 0),
+    CHUNK_ARRAY_FILE("sdf", 1),
+    CHUNK_ARRAY_FILE("color", 2),
+    CHUNK_ARRAY_FILE("indices", 3),
+    CHUNK_ARRAY_FILE("weights", 4),
+    CHUNK_ARRAY_FILE("data5", 5),
+    CHUNK_ARRAY_FILE("data6", 6),
+    CHUNK_ARRAY_FILE("data7", 7),
     [CHUNK_INSTANCES] = {.path = "instances.bin",
                          .flags = TFS_FILE_OPTIONAL | TFS_FILE_APART,
                          .lens = &tfs_godot_instances_lens,
@@ -69,14 +72,10 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
 
 /* Of level 0 and of others. */
 #define ARRAY_FILES                                                                                \
-    TFS_ARRAY_FILE("arrays/channels/type.npy", &tfs_godot_array_lenses[0]),                        \
-        TFS_ARRAY_FILE("arrays/channels/sdf.npy", &tfs_godot_array_lenses[1]),                     \
-        TFS_ARRAY_FILE("arrays/channels/color.npy", &tfs_godot_array_lenses[2]),                   \
-        TFS_ARRAY_FILE("arrays/channels/indices.npy", &tfs_godot_array_lenses[3]),                 \
-        TFS_ARRAY_FILE("arrays/channels/weights.npy", &tfs_godot_array_lenses[4]),                 \
-        TFS_ARRAY_FILE("arrays/channels/data5.npy", &tfs_godot_array_lenses[5]),                   \
-        TFS_ARRAY_FILE("arrays/channels/data6.npy", &tfs_godot_array_lenses[6]),                   \
-        TFS_ARRAY_FILE("arrays/channels/data7.npy", &tfs_godot_array_lenses[7])
+    TFS_ARRAY_FILE("channels/type", 0), TFS_ARRAY_FILE("channels/sdf", 1),                         \
+        TFS_ARRAY_FILE("channels/color", 2), TFS_ARRAY_FILE("channels/indices", 3),                \
+        TFS_ARRAY_FILE("channels/weights", 4), TFS_ARRAY_FILE("channels/data5", 5),                \
+        TFS_ARRAY_FILE("channels/data6", 6), TFS_ARRAY_FILE("channels/data7", 7)
 
 enum root_file {
     ROOT_INFO,
@@ -98,12 +97,12 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES,
     [ROOT_MAPS] = TFS_MAP_TILES,
     [ROOT_ARRAY] = ARRAY_FILES,
-    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_godot_array_info_lens),
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("info.txt", &tfs_array_info_lens),
 };
 
 static const struct tfs_file level_files[] = {
     ARRAY_FILES,
-    TFS_ARRAY_TEXT_FILE("arrays/info.txt", &tfs_godot_level_array_info_lens),
+    TFS_ARRAY_TEXT_FILE("info.txt", &tfs_array_group_info_lens),
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

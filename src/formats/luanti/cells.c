@@ -436,10 +436,12 @@ static const struct tfs_plane planes[TFS_LUANTI_PLANES] = {
     [PARAM2] = {.name = "param2",
                 .form = {TFS_PLANE_UNSIGNED, .width = 1, .digits = 3, .high = UINT8_MAX},
                 .out_of_range = "a parameter has 8 bits",
-                .flags = TFS_PLANE_IN_TABLE},
+                .flags = TFS_PLANE_IN_TABLE,
+                .about = "what the node makes of it: a direction, a colour, a level"},
     [PARAM1] = {.name = "param1",
                 .form = {TFS_PLANE_HEX, .width = 1, .digits = 2, .high = UINT8_MAX},
-                .out_of_range = "a parameter has 8 bits"},
+                .out_of_range = "a parameter has 8 bits",
+                .about = "light in most nodes"},
 };
 
 const struct tfs_cells_kind tfs_luanti_cells = {
@@ -450,6 +452,7 @@ const struct tfs_cells_kind tfs_luanti_cells = {
     .entries_max = 65536, /* ids have 16 bits */
     .decode = decode,
     .release = release,
+    .air_name = "air",
     .is_air = tfs_luanti_is_air,
     .air = air,
     .is_unseen = is_unseen,

@@ -6,54 +6,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "formats/arrays/array.h"
 #include "formats/luanti/lenses.h"
 #include "formats/luanti/lists.h"
 #include "formats/luanti/luanti.h"
 #include "formats/luanti/map.h"
 #include "formats/luanti/cells.h"
 #include "formats/views/views.h"
-
-/* ---- arrays ---------------------------------------------------------------------------------- */
-
-static const struct tfs_numbering numbering = {.empty = "air",
-                                               .rules = {"node", UINT16_MAX},
-                                               .is_empty = tfs_luanti_is_air,
-                                               .names = tfs_cells_all_names};
-
-static const struct tfs_array arrays[] = {
-    {TFS_PLANE_ARRAY(TFS_LUANTI_PLANE_NODE, "blocks.npy",
-                     "the numbers are those of arrays/palette.txt"),
-     .numbering = &numbering},
-    {TFS_PLANE_ARRAY(TFS_LUANTI_PLANE_PARAM1, "param1.npy", "light in most nodes")},
-    {TFS_PLANE_ARRAY(TFS_LUANTI_PLANE_PARAM2, "param2.npy",
-                     "what the node makes of it: a direction, a colour, a level")},
-};
-
-static const struct tfs_array entries = {
-    TFS_PLANE_ARRAY(TFS_LUANTI_PLANE_NODE, "blocks.npy", "the indices of the chunk's palette"),
-    .named = &arrays[0]};
-
-static int arrays_exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    return tfs_arrays_exist(doc, at.key.group, TFS_LUANTI_SIDE, sizeof(uint16_t));
-}
-
-static int array_info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                          struct tfs_buf *out, struct tfs_error *err)
-{
-    return tfs_arrays_info(save, doc, at.key.group, arrays, sizeof(arrays) / sizeof(arrays[0]),
-                           arrays_exist(save, doc, at) != 0, out, err);
-}
-
-static const struct tfs_lens entries_lens = TFS_ARRAY_CHUNK_LENS(&entries);
-static const struct tfs_lens chunk_lenses[] = {TFS_ARRAY_CHUNK_LENS(&arrays[1]),
-                                               TFS_ARRAY_CHUNK_LENS(&arrays[2])};
-static const struct tfs_lens array_lenses[] = {TFS_ARRAY_WHOLE_LENS(&arrays[0], arrays_exist),
-                                               TFS_ARRAY_WHOLE_LENS(&arrays[1], arrays_exist),
-                                               TFS_ARRAY_WHOLE_LENS(&arrays[2], arrays_exist)};
-static const struct tfs_lens array_names_lens = {.param = &numbering, .get = tfs_numbers_get};
-static const struct tfs_lens array_info_lens = {.get = array_info_get};
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
@@ -87,9 +46,9 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_TIMERS] = TFS_APART_FILE("timers.txt", TFS_FILE_OPTIONAL, &tfs_luanti_timers_lens),
     [CHUNK_OBJECTS] = TFS_APART_FILE("objects.txt", TFS_FILE_OPTIONAL, &tfs_luanti_objects_lens),
     [CHUNK_STATE] = TFS_APART_FILE("state.txt", 0, &tfs_luanti_state_lens),
-    [CHUNK_ARRAYS] = TFS_ARRAY_FILE("arrays/blocks.npy", &entries_lens),
-    TFS_ARRAY_FILE("arrays/param1.npy", &chunk_lenses[0]),
-    TFS_ARRAY_FILE("arrays/param2.npy", &chunk_lenses[1]),
+    [CHUNK_ARRAYS] = TFS_CHUNK_ARRAY_FILE("blocks", TFS_LUANTI_PLANE_NODE, NULL),
+    TFS_CHUNK_ARRAY_FILE("param1", TFS_LUANTI_PLANE_PARAM1, NULL),
+    TFS_CHUNK_ARRAY_FILE("param2", TFS_LUANTI_PLANE_PARAM2, NULL),
 };
 
 enum root_file {
@@ -116,11 +75,11 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_MAP] = TFS_MAP_FILE,
     [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES,
     [ROOT_MAPS] = TFS_MAP_TILES,
-    [ROOT_ARRAYS] = TFS_ARRAY_FILE("arrays/blocks.npy", &array_lenses[0]),
-    TFS_ARRAY_FILE("arrays/param1.npy", &array_lenses[1]),
-    TFS_ARRAY_FILE("arrays/param2.npy", &array_lenses[2]),
-    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &array_names_lens),
-    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &array_info_lens),
+    [ROOT_ARRAYS] = TFS_ARRAY_FILE("blocks", TFS_LUANTI_PLANE_NODE),
+    TFS_ARRAY_FILE("param1", TFS_LUANTI_PLANE_PARAM1),
+    TFS_ARRAY_FILE("param2", TFS_LUANTI_PLANE_PARAM2),
+    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("palette.txt", &tfs_numbers_lens),
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("info.txt", &tfs_array_info_lens),
 };
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

@@ -176,16 +176,19 @@ static const struct tfs_plane planes[TFS_RBX_PLANES] = {
                   .form = {TFS_PLANE_UNSIGNED, .width = 1, .digits = 2, TFS_RBX_MATERIALS - 1},
                   .out_of_range = "materials are 0 to 63",
                   .flags = FLAGS,
-                  .name_of = tfs_rbx_material_name},
+                  .name_of = tfs_rbx_material_name,
+                  .about = "the numbers of arrays/palette.txt"},
     [OCCUPANCY] = {.name = "occupancy",
                    .form = {TFS_PLANE_UNSIGNED, .width = 1, .digits = 3, UINT8_MAX},
                    .out_of_range = "occupancy is 0 to 255",
                    .flags = FLAGS | TFS_PLANE_PARTIAL,
-                   .full = FULL},
+                   .full = FULL,
+                   .about = "0 to 255"},
     [WATER] = {.name = "water",
                .form = {TFS_PLANE_UNSIGNED, .width = 1, .digits = 3, UINT8_MAX},
                .out_of_range = "water is 0 to 255",
-               .flags = FLAGS | TFS_PLANE_PARTIAL},
+               .flags = FLAGS | TFS_PLANE_PARTIAL,
+               .about = "0 to 255"},
 };
 
 const struct tfs_cells_kind tfs_rbx_cells = {

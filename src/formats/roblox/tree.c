@@ -5,43 +5,13 @@
  */
 #include <errno.h>
 
+#include "formats/arrays/array.h"
 #include "formats/roblox/cells.h"
 #include "formats/roblox/lenses.h"
 #include "formats/roblox/roblox.h"
 #include "formats/roblox/source.h"
 #include "formats/views/views.h"
 
-/* ---- arrays ---------------------------------------------------------------------------------- */
-
-/* Those of the root are of the first terrain; other terrains have theirs in regions/N/arrays/. */
-static const struct tfs_array arrays[] = {
-    {TFS_PLANE_ARRAY(TFS_RBX_PLANE_MATERIAL, "materials.npy", "the numbers of arrays/palette.txt")},
-    {TFS_PLANE_ARRAY(TFS_RBX_PLANE_OCCUPANCY, "occupancy.npy", "0 to 255")},
-    {TFS_PLANE_ARRAY(TFS_RBX_PLANE_WATER, "water.npy", "0 to 255")},
-};
-
-static int arrays_exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    return tfs_arrays_exist(doc, at.key.group, tfs_rbx_cells.group_size(doc, at.key.group).x, 1);
-}
-
-static int array_info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                          struct tfs_buf *out, struct tfs_error *err)
-{
-    return tfs_arrays_info(save, doc, at.key.group, arrays, sizeof(arrays) / sizeof(arrays[0]),
-                           arrays_exist(save, doc, at) != 0, out, err);
-}
-
-static const struct tfs_lens chunk_array_lenses[] = {TFS_ARRAY_CHUNK_LENS(&arrays[0]),
-                                                     TFS_ARRAY_CHUNK_LENS(&arrays[1]),
-                                                     TFS_ARRAY_CHUNK_LENS(&arrays[2])};
-static const struct tfs_lens array_lenses[] = {TFS_ARRAY_WHOLE_LENS(&arrays[0], arrays_exist),
-                                               TFS_ARRAY_WHOLE_LENS(&arrays[1], arrays_exist),
-                                               TFS_ARRAY_WHOLE_LENS(&arrays[2], arrays_exist)};
-static const struct tfs_lens array_info_lens = {.get = array_info_get};
-static const struct tfs_lens group_array_info_lens = {
-    .param = &array_info_lens, .get = array_info_get, .put = tfs_array_same_put};
 static const struct tfs_lens group_palette_lens = {
     .param = &tfs_cells_values_lens, .get = tfs_cells_values_get, .put = tfs_array_same_put};
 
@@ -63,16 +33,16 @@ static const struct tfs_file chunk_files[CHUNK_FILES] = {
     [CHUNK_MATERIALS] = TFS_GRID_FILE("materials.txt", TFS_GRID_LENS(TFS_RBX_PLANE_MATERIAL)),
     [CHUNK_OCCUPANCY] = TFS_GRID_FILE("occupancy.txt", TFS_GRID_LENS(TFS_RBX_PLANE_OCCUPANCY)),
     [CHUNK_WATER] = TFS_GRID_FILE("water.txt", TFS_GRID_LENS(TFS_RBX_PLANE_WATER)),
-    [CHUNK_ARRAYS] = TFS_ARRAY_FILE("arrays/materials.npy", &chunk_array_lenses[0]),
-    TFS_ARRAY_FILE("arrays/occupancy.npy", &chunk_array_lenses[1]),
-    TFS_ARRAY_FILE("arrays/water.npy", &chunk_array_lenses[2]),
+    [CHUNK_ARRAYS] = TFS_CHUNK_ARRAY_FILE("materials", TFS_RBX_PLANE_MATERIAL, NULL),
+    TFS_CHUNK_ARRAY_FILE("occupancy", TFS_RBX_PLANE_OCCUPANCY, NULL),
+    TFS_CHUNK_ARRAY_FILE("water", TFS_RBX_PLANE_WATER, NULL),
 };
 
-/* Of the first terrain and of others. */
+/* Those of the root are of the first terrain; other terrains have theirs in regions/N/arrays/. */
 #define ARRAY_FILES                                                                                \
-    TFS_ARRAY_FILE("arrays/materials.npy", &array_lenses[0]),                                      \
-        TFS_ARRAY_FILE("arrays/occupancy.npy", &array_lenses[1]),                                  \
-        TFS_ARRAY_FILE("arrays/water.npy", &array_lenses[2])
+    TFS_ARRAY_FILE("materials", TFS_RBX_PLANE_MATERIAL),                                           \
+        TFS_ARRAY_FILE("occupancy", TFS_RBX_PLANE_OCCUPANCY),                                      \
+        TFS_ARRAY_FILE("water", TFS_RBX_PLANE_WATER)
 
 enum root_file {
     ROOT_INFO,
@@ -97,14 +67,14 @@ static const struct tfs_file root_files[ROOT_FILES] = {
     [ROOT_HEIGHTMAPS] = TFS_HEIGHTMAP_TILES,
     [ROOT_MAPS] = TFS_MAP_TILES,
     [ROOT_ARRAYS] = ARRAY_FILES,
-    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &tfs_cells_values_lens),
-    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("arrays/info.txt", &array_info_lens),
+    [ROOT_ARRAY_NAMES] = TFS_ARRAY_TEXT_FILE("palette.txt", &tfs_cells_values_lens),
+    [ROOT_ARRAY_INFO] = TFS_ARRAY_TEXT_FILE("info.txt", &tfs_array_info_lens),
 };
 
 static const struct tfs_file group_files[] = {
     ARRAY_FILES,
-    TFS_ARRAY_TEXT_FILE("arrays/palette.txt", &group_palette_lens),
-    TFS_ARRAY_TEXT_FILE("arrays/info.txt", &group_array_info_lens),
+    TFS_ARRAY_TEXT_FILE("palette.txt", &group_palette_lens),
+    TFS_ARRAY_TEXT_FILE("info.txt", &tfs_array_group_info_lens),
 };
 
 static uint32_t groups(const struct tfs_doc *doc)

@@ -5,7 +5,6 @@
 #ifndef TFS_FORMATS_VIEWS_VIEWS_H
 #define TFS_FORMATS_VIEWS_VIEWS_H
 
-#include "formats/arrays/array.h"
 #include "formats/cells/edit.h"
 #include "formats/diff/sum.h"
 #include "formats/renaming.h"
@@ -75,20 +74,6 @@ extern const struct tfs_lens tfs_cells_values_lens;
 /* Gives the names of all chunks, some more than once. What cannot be read has none. */
 int tfs_cells_all_names(struct tfs_save *save, const struct tfs_doc *doc, tfs_name_fn each,
                         void *arg, struct tfs_error *err);
-
-/* ---- arrays (arrays.c) ----------------------------------------------------------------------- */
-
-/* Functions of struct tfs_array, whose param is the number of a plane: &tfs_plane_numbers[plane].
- * The last two are of a chunk, whose numbers of names are the entries of its palette. */
-int tfs_cells_array_form(struct tfs_array_view *view, struct tfs_error *err);
-int tfs_cells_array_read(const struct tfs_array_view *view, const struct tfs_chunk *chunk,
-                         uint32_t from, uint32_t to, uint8_t *values, struct tfs_error *err);
-int tfs_cells_array_write(const struct tfs_array_change *change, struct tfs_error *err);
-
-#define TFS_PLANE_ARRAY(plane, name, text)                                                         \
-    .whole = true, .file = name, .about = text, .form = tfs_cells_array_form,                      \
-    .read = tfs_cells_array_read, .write = tfs_cells_array_write,                                  \
-    .param = &tfs_plane_numbers[plane]
 
 /* ---- pictures and comparing (voxels.c) ------------------------------------------------------- */
 

@@ -1,15 +1,16 @@
-/* volume: every range of the array is that of the whole, whichever chunks there are. */
+/* formats/arrays/range.c: every range of an array is that of the whole, whichever chunks there
+ * are. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/arrays/holes.h"
-#include "formats/arrays/volume.h"
+#include "formats/arrays/kept.h"
 #include "unit.h"
 
 #define SIDE 2
 
 static struct tfs_doc *doc;
-static struct tfs_volume volume;
+static struct tfs_array array;
+static struct tfs_save save;
 static struct tfs_error err;
 static size_t looked; /* chunks that were asked for values */
 
@@ -23,20 +24,27 @@ static uint16_t value_at(struct tfs_key key, uint32_t y, uint32_t z, uint32_t x)
                       (int)(4 * y + 2 * z + x));
 }
 
-static int layers(void *arg, const struct tfs_chunk *chunk, uint32_t from, uint32_t to,
-                  uint8_t *values, struct tfs_error *e)
+static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *e)
 {
-    (void)arg, (void)e;
+    uint16_t *values = malloc(SIDE * SIDE * SIDE * sizeof(*values));
+
+    (void)wanted, (void)e;
     looked++;
-    for (uint32_t y = from; y < to; y++)
-        for (uint32_t z = 0; z < SIDE; z++)
-            for (uint32_t x = 0; x < SIDE; x++, values += 2) {
-                uint16_t value = value_at(chunk->key, y, z, x);
-                values[0] = (uint8_t)value;
-                values[1] = (uint8_t)(value >> 8);
-            }
+    for (uint32_t i = 0; i < SIDE * SIDE * SIDE; i++)
+        values[i] = value_at(cells->chunk.key, i / 4, i / 2 % 2, i % 2);
+    cells->planes[0].values = values;
     return 0;
 }
+
+static void release(struct tfs_cells *cells)
+{
+    free(cells->planes[0].values);
+}
+
+static const struct tfs_plane plane = {.name = "value", .form = {TFS_PLANE_UNSIGNED, .width = 2}};
+static const struct tfs_cells_kind kind = {
+    .planes = &plane, .count = 1, .size = {SIDE, SIDE, SIDE}, .decode = decode, .release = release};
+static const struct tfs_tree tree = {.cells = &kind};
 
 /* Chunk number `damaged` is. */
 static void make_with(const struct tfs_key *of, size_t count, size_t damaged)
@@ -57,8 +65,9 @@ static void make_with(const struct tfs_key *of, size_t count, size_t damaged)
     tfs_edit_release(&edit);
     tfs_doc_unref(empty);
     tfs_facts_unref(facts);
-    volume = (struct tfs_volume){
-        .doc = doc, .kind = 'u', .sides = {SIDE, SIDE, SIDE}, .width = 2, .layers = layers};
+    save = (struct tfs_save){.tree = &tree};
+    array = (struct tfs_array){
+        .save = &save, .doc = doc, .kind = 'u', .sides = {SIDE, SIDE, SIDE}, .width = 2};
 }
 
 static void make(const struct tfs_key *of, size_t count)
@@ -66,8 +75,15 @@ static void make(const struct tfs_key *of, size_t count)
     make_with(of, count, SIZE_MAX);
 }
 
+static void forget(void)
+{
+    tfs_kept_free(save.kept);
+    save.kept = NULL;
+}
+
 static void teardown(void)
 {
+    forget();
     tfs_doc_unref(doc);
     doc = NULL;
 }
@@ -78,28 +94,29 @@ static struct tfs_buf part(uint64_t offset, uint64_t size)
     struct tfs_buf out = {0};
 
     memset(tfs_buf_reserve(&out, 1024), 0xee, 1024);
-    ck_assert_int_eq(tfs_volume_range(&volume, offset, size, &out, &err), 0);
+    ck_assert_int_eq(tfs_array_range(&array, offset, size, &out, &err), 0);
+    forget();
     return out;
 }
 
-START_TEST(volume_spans_the_chunks_of_group_0)
+START_TEST(array_spans_the_chunks_of_group_0)
 {
     make(keys, 5);
-    ck_assert(tfs_volume_span(&volume));
-    ck_assert_uint_eq(volume.chunks[0], 3); /* y 5 to 7 */
-    ck_assert_uint_eq(volume.chunks[1], 3);
-    ck_assert_uint_eq(volume.chunks[2], 3);
-    ck_assert_uint_eq(tfs_volume_size(&volume), 128 + 6 * 6 * 6 * 2);
+    ck_assert(tfs_array_span(&array));
+    ck_assert_uint_eq(array.chunks[0], 3); /* y 5 to 7 */
+    ck_assert_uint_eq(array.chunks[1], 3);
+    ck_assert_uint_eq(array.chunks[2], 3);
+    ck_assert_uint_eq(tfs_array_size(&array), 128 + 6 * 6 * 6 * 2);
 }
 END_TEST
 
-START_TEST(volume_has_each_value_at_its_place)
+START_TEST(array_has_each_value_at_its_place)
 {
     struct tfs_npy npy;
     struct tfs_span values;
 
     make(keys, 5);
-    ck_assert(tfs_volume_span(&volume));
+    ck_assert(tfs_array_span(&array));
     struct tfs_buf whole = part(0, UINT64_MAX);
     ck_assert_int_eq(tfs_npy_take(tfs_buf_span(&whole), NULL, &npy, &values, &err), 0);
     size_t filled = 0;
@@ -118,13 +135,13 @@ START_TEST(volume_has_each_value_at_its_place)
 }
 END_TEST
 
-START_TEST(volume_gives_every_range)
+START_TEST(array_gives_every_range)
 {
     make(keys, 5);
-    volume.empty = (uint64_t)_i * 0x1234;
-    ck_assert(tfs_volume_span(&volume));
+    array.empty = (uint64_t)_i * 0x1234;
+    ck_assert(tfs_array_span(&array));
     struct tfs_buf whole = part(0, UINT64_MAX);
-    ck_assert_uint_eq(whole.size, tfs_volume_size(&volume));
+    ck_assert_uint_eq(whole.size, tfs_array_size(&array));
     for (uint64_t offset = 0; offset <= whole.size; offset += 1 + offset % 3)
         for (uint64_t size = 1; size < 200; size += 1 + size % 5) {
             struct tfs_buf some = part(offset, size);
@@ -137,10 +154,10 @@ START_TEST(volume_gives_every_range)
 }
 END_TEST
 
-START_TEST(volume_looks_only_into_chunks_that_a_range_touches)
+START_TEST(array_looks_only_into_chunks_that_a_range_touches)
 {
     make(keys, 5);
-    ck_assert(tfs_volume_span(&volume));
+    ck_assert(tfs_array_span(&array));
     looked = 0;
     struct tfs_buf row = part(128 + 2 * 36 * 2, 36 * 2); /* a plane without chunks */
     ck_assert_uint_eq(looked, 0);
@@ -156,7 +173,7 @@ START_TEST(volume_looks_only_into_chunks_that_a_range_touches)
 END_TEST
 
 /* A line has four chunks of four bytes. */
-START_TEST(volume_looks_along_a_line_only_into_chunks_of_the_range)
+START_TEST(array_looks_along_a_line_only_into_chunks_of_the_range)
 {
     static const struct tfs_key line[] = {{0, 0, 0, 0}, {0, 1, 0, 0}, {0, 2, 0, 0}, {0, 3, 0, 0}};
     static const struct {
@@ -166,7 +183,7 @@ START_TEST(volume_looks_along_a_line_only_into_chunks_of_the_range)
                   {8, 12, 3}, {4, 16, 4}, {16 + 5, 11, 3}, {0, 32, 4}};
 
     make(line, 4);
-    ck_assert(tfs_volume_span(&volume));
+    ck_assert(tfs_array_span(&array));
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
         looked = 0;
         struct tfs_buf some = part(128 + ranges[i].offset, ranges[i].size);
@@ -176,12 +193,12 @@ START_TEST(volume_looks_along_a_line_only_into_chunks_of_the_range)
 }
 END_TEST
 
-START_TEST(volume_looks_into_no_chunk_between_the_end_of_a_plane_and_the_next)
+START_TEST(array_looks_into_no_chunk_between_the_end_of_a_plane_and_the_next)
 {
     static const struct tfs_key line[] = {{0, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 0, 2}};
 
     make(line, 3);
-    ck_assert(tfs_volume_span(&volume));
+    ck_assert(tfs_array_span(&array));
     looked = 0;
     struct tfs_buf rows = part(128 + 5 * 4, 2 * 4); /* the last row, and the first one */
     ck_assert_uint_eq(looked, 2);
@@ -191,15 +208,15 @@ START_TEST(volume_looks_into_no_chunk_between_the_end_of_a_plane_and_the_next)
 }
 END_TEST
 
-START_TEST(volume_is_empty_where_a_chunk_is_missing_or_damaged)
+START_TEST(array_is_empty_where_a_chunk_is_missing_or_damaged)
 {
     static const struct tfs_key line[] = {{0, 0, 0, 0}, {0, 1, 0, 0}, {0, 2, 0, 0}, {0, 1, 0, 1}};
     struct tfs_npy npy;
     struct tfs_span values;
 
     make_with(line, 4, 1);
-    volume.empty = 0xa0b;
-    ck_assert(tfs_volume_span(&volume));
+    array.empty = 0xa0b;
+    ck_assert(tfs_array_span(&array));
     struct tfs_buf whole = part(0, UINT64_MAX);
     ck_assert_int_eq(tfs_npy_take(tfs_buf_span(&whole), NULL, &npy, &values, &err), 0);
     for (uint64_t i = 0; i < 48; i++) {
@@ -214,119 +231,38 @@ START_TEST(volume_is_empty_where_a_chunk_is_missing_or_damaged)
 }
 END_TEST
 
-START_TEST(volume_is_not_of_what_is_too_large_or_nothing)
+START_TEST(array_is_not_of_what_is_too_large_or_nothing)
 {
     static const struct tfs_key far[] = {{0, INT32_MIN, 0, 0}, {0, INT32_MAX, 0, 0}};
     static const struct tfs_key wide[] = {{0, 0, 0, 0}, {0, 99999, 99999, 99999}};
 
     make(keys, 0);
-    ck_assert(!tfs_volume_span(&volume));
+    ck_assert(!tfs_array_span(&array));
     teardown();
     make(far, 2);
-    ck_assert(!tfs_volume_span(&volume));
+    ck_assert(!tfs_array_span(&array));
     teardown();
     make(wide, 2);
-    ck_assert(!tfs_volume_span(&volume));
+    ck_assert(!tfs_array_span(&array));
 }
 END_TEST
 
-/* ---- holes ----------------------------------------------------------------------------------- */
-
-/* Along x a chunk has a page or more, so that what lacks is a hole. */
-#define WIDE 512u
-
-/* Which bytes behind the head chunks have; to be freed. */
-static bool *map_data(uint64_t size)
+static Suite *range_suite(void)
 {
-    const uint64_t row = WIDE * 8, line = volume.chunks[2] * row;
-    const uint64_t plane = volume.chunks[1] * SIDE * line;
-    bool *data = calloc(size, sizeof(*data));
-
-    ck_assert_ptr_nonnull(data);
-    for (uint64_t p = 0; p < size; p += row) {
-        const struct tfs_key key = {0, volume.low.x + (int32_t)(p % line / row),
-                                    volume.low.y + (int32_t)(p / plane / SIDE),
-                                    volume.low.z + (int32_t)(p % plane / line / SIDE)};
-        if (tfs_doc_find(doc, key) != NULL)
-            memset(data + p, true, row);
-    }
-    return data;
-}
-
-static void check_holes(void)
-{
-    const uint64_t whole = tfs_volume_size(&volume), size = whole - TFS_NPY_HEAD;
-    bool *data = map_data(size);
-    uint64_t stored = TFS_NPY_HEAD;
-
-    for (uint64_t p = 0; p < size; p++)
-        stored += data[p];
-    ck_assert_uint_eq(tfs_volume_stored(&volume), stored);
-    for (uint64_t p = 0; p < size; p += 1021) {
-        uint64_t in = p, out = p;
-        while (in < size && !data[in])
-            in++;
-        while (out < size && data[out])
-            out++;
-        ck_assert_uint_eq(tfs_volume_seek(&volume, TFS_NPY_HEAD + p, false), TFS_NPY_HEAD + in);
-        /* A piece of a hole that is shorter than a page does not count. */
-        if (data[p] || in - p >= 4096)
-            ck_assert_uint_eq(tfs_volume_seek(&volume, TFS_NPY_HEAD + p, true), TFS_NPY_HEAD + out);
-    }
-    ck_assert_uint_eq(tfs_volume_seek(&volume, 0, false), 0); /* the head is data */
-    free(data);
-}
-
-START_TEST(volume_has_holes_where_no_chunk_is)
-{
-    struct tfs_key some[12] = {{1, 0, 0, 0}}; /* another group is no data */
-
-    srand(18);
-    for (unsigned round = 0; round < 40; round++) {
-        const size_t count = 1 + (size_t)rand() % 11;
-        for (size_t i = 1; i <= count; i++)
-            some[i] = (struct tfs_key){0, rand() % 3 - 1, rand() % 3 + 4, rand() % 3 - 1};
-        make(some, count + 1);
-        volume.width = 8;
-        volume.sides[2] = WIDE;
-        ck_assert(tfs_volume_span(&volume));
-        check_holes();
-        teardown();
-    }
-    make(keys, 5); /* for teardown */
-}
-END_TEST
-
-START_TEST(volume_that_is_not_zero_where_it_is_empty_has_no_holes)
-{
-    make(keys, 5);
-    volume.empty = 1;
-    ck_assert(tfs_volume_span(&volume));
-    const uint64_t whole = tfs_volume_size(&volume);
-    ck_assert_uint_eq(tfs_volume_seek(&volume, 200, true), whole);
-    ck_assert_uint_eq(tfs_volume_seek(&volume, 200, false), 200);
-    ck_assert_uint_eq(tfs_volume_stored(&volume), whole);
-}
-END_TEST
-
-static Suite *volume_suite(void)
-{
-    Suite *suite = suite_create("volume");
-    TCase *tcase = tcase_create("volume");
+    Suite *suite = suite_create("range");
+    TCase *tcase = tcase_create("range");
 
     tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_add_test(tcase, volume_spans_the_chunks_of_group_0);
-    tcase_add_test(tcase, volume_has_each_value_at_its_place);
-    tcase_add_loop_test(tcase, volume_gives_every_range, 0, 2);
-    tcase_add_test(tcase, volume_looks_only_into_chunks_that_a_range_touches);
-    tcase_add_test(tcase, volume_looks_along_a_line_only_into_chunks_of_the_range);
-    tcase_add_test(tcase, volume_looks_into_no_chunk_between_the_end_of_a_plane_and_the_next);
-    tcase_add_test(tcase, volume_is_empty_where_a_chunk_is_missing_or_damaged);
-    tcase_add_test(tcase, volume_is_not_of_what_is_too_large_or_nothing);
-    tcase_add_test(tcase, volume_has_holes_where_no_chunk_is);
-    tcase_add_test(tcase, volume_that_is_not_zero_where_it_is_empty_has_no_holes);
+    tcase_add_test(tcase, array_spans_the_chunks_of_group_0);
+    tcase_add_test(tcase, array_has_each_value_at_its_place);
+    tcase_add_loop_test(tcase, array_gives_every_range, 0, 2);
+    tcase_add_test(tcase, array_looks_only_into_chunks_that_a_range_touches);
+    tcase_add_test(tcase, array_looks_along_a_line_only_into_chunks_of_the_range);
+    tcase_add_test(tcase, array_looks_into_no_chunk_between_the_end_of_a_plane_and_the_next);
+    tcase_add_test(tcase, array_is_empty_where_a_chunk_is_missing_or_damaged);
+    tcase_add_test(tcase, array_is_not_of_what_is_too_large_or_nothing);
     suite_add_tcase(suite, tcase);
     return suite;
 }
 
-UNIT_MAIN(volume_suite)
+UNIT_MAIN(range_suite)
