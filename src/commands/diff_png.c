@@ -127,7 +127,7 @@ static int draw_map(struct picture *p, int side, struct tfs_error *err)
         return tfs_fail(err, -EINVAL, "this format has no map.png: there is no picture of it");
     if (tfs_doc_group_count(doc, 0) == 0)
         return 0;
-    tfs_picture_box(save->tree->voxels, doc, &box);
+    tfs_picture_box(save->tree->cells, doc, &box);
     if (file->count != NULL && file->count(save->tree, doc) == 0)
         return tfs_fail(err, -EFBIG,
                         "%s is too large for a picture: it is %" PRIu64 " x %" PRIu64
@@ -376,14 +376,14 @@ static int draw(struct picture *p, struct tfs_error *err)
     if (lay_out(p, err) < 0)
         return err->code;
     const int some = p->maps[TFS_BEFORE].file != NULL ? TFS_BEFORE : TFS_AFTER;
-    const struct tfs_voxels *voxels = p->d->saves[some]->tree->voxels;
-    p->north_up = voxels->north_up;
+    const struct tfs_cells_kind *kind = p->d->saves[some]->tree->cells;
+    p->north_up = kind->north_up;
     for (int side = 0; side < TFS_SIDES; side++) {
         p->rows[side] = malloc((size_t)p->width * PIXEL);
         if (p->rows[side] == NULL)
             return tfs_fail_memory(err);
     }
-    if (tfs_marks_make(p->d->diff, &p->area, tfs_voxels_size(voxels, p->d->docs[some]), p->unit,
+    if (tfs_marks_make(p->d->diff, &p->area, tfs_cells_size(kind, p->d->docs[some]), p->unit,
                        &p->marks, err) < 0)
         return err->code;
     write_file(p, &p->d->saves[some]->st, err);

@@ -27,7 +27,7 @@ static void print_summary(struct tfs_differ *d)
         line, "terrain: %" PRIu64 " %s changed, %" PRIu64 " added, %" PRIu64 " removed; ",
         d->chunks[TFS_DIFF_CHANGED], d->chunks[TFS_DIFF_CHANGED] == 1 ? "chunk" : "chunks",
         d->chunks[TFS_DIFF_ADDED], d->chunks[TFS_DIFF_REMOVED]);
-    tfs_printer_voxels(&d->printer, d->saves[TFS_BEFORE]->tree->voxels, d->voxels);
+    tfs_printer_voxels(&d->printer, d->saves[TFS_BEFORE]->tree->cells, d->voxels);
     if (d->has_box)
         tfs_buf_u8(line, ';');
     for (int i = 0; i < 3 && d->has_box; i++)
@@ -150,7 +150,7 @@ static void add_changes(struct tfs_differ *d, const struct tfs_diff_chunk *chunk
     }
     if (named == 0 && chunk->voxels > 0) {
         tfs_buf_u8(&d->printer.line, ' ');
-        tfs_printer_voxels(&d->printer, d->saves[TFS_BEFORE]->tree->voxels, chunk->voxels);
+        tfs_printer_voxels(&d->printer, d->saves[TFS_BEFORE]->tree->cells, chunk->voxels);
     }
 }
 
@@ -212,10 +212,14 @@ static int print_row(void *arg, const struct tfs_diff_row *row)
 /* Samples of a surface have one row for each line of a tile: they are summed up. */
 static int print_rows(struct tfs_differ *d, struct tfs_error *err)
 {
-    const bool surface = d->saves[TFS_BEFORE]->tree->voxels->height != NULL;
+    const struct tfs_cells_kind *kind = d->saves[TFS_BEFORE]->tree->cells;
     const uint64_t left = d->rows_left;
 
+    bool surface = false;
+
     d->rows = 0;
+    for (unsigned p = 0; p < kind->count; p++)
+        surface = surface || (kind->planes[p].flags & TFS_PLANE_HEIGHT) != 0;
     if (surface && !tfs_differ_wants(d, TFS_CLI_ALL_ROWS))
         return 0;
     int result = tfs_diff_rows(d->diff, print_row, d, err);

@@ -249,7 +249,7 @@ static int print_conflict(void *arg, const struct tfs_merge_conflict *conflict)
         tfs_buf_printf(&p->line, ": %s", conflict->what);
     } else {
         tfs_buf_add_text(&p->line, ": ");
-        tfs_printer_voxels(p, m->saves[TFS_MERGE_OURS]->tree->voxels, conflict->voxels);
+        tfs_printer_voxels(p, m->saves[TFS_MERGE_OURS]->tree->cells, conflict->voxels);
         for (int i = 0; i < 3; i++)
             tfs_printer_range(p, axes[i], conflict->box.low[i], conflict->box.high[i]);
     }
@@ -405,7 +405,7 @@ static int run(struct merger *m, struct tfs_error *err)
     if (merge_rest(m, err) < 0 || tfs_edit_open(m->saves[m->merge.carrier]->doc, &edit, err) < 0)
         return err->code;
     int result = tfs_merge_run(&m->merge, &edit, err);
-    m->names = m->saves[TFS_MERGE_OURS]->tree->voxels->merge_names != NULL &&
+    m->names = m->saves[TFS_MERGE_OURS]->tree->cells->merge_names != NULL &&
                !m->merge.same[TFS_MERGE_OURS] &&
                !tfs_blob_equal(tfs_edit_doc(&edit)->common, edit.base->common);
     if (result == 0 && csv_settle(&m->csv, err) == 0 && write_result(m, &edit, err) == 0 &&

@@ -56,10 +56,10 @@ void tfs_printer_range(struct tfs_printer *p, const char *axis, int64_t low, int
         tfs_buf_printf(&p->line, "..%" PRId64, high);
 }
 
-void tfs_printer_voxels(struct tfs_printer *p, const struct tfs_voxels *voxels, uint64_t count)
+void tfs_printer_voxels(struct tfs_printer *p, const struct tfs_cells_kind *kind, uint64_t count)
 {
-    tfs_buf_printf(&p->line, "%" PRIu64 " %s%s", count,
-                   voxels->unit != NULL ? voxels->unit : "voxel", count == 1 ? "" : "s");
+    tfs_buf_printf(&p->line, "%" PRIu64 " %s%s", count, kind->unit != NULL ? kind->unit : "voxel",
+                   count == 1 ? "" : "s");
 }
 
 void tfs_printer_row(struct tfs_printer *p, const struct tfs_diff_row *row, int side)

@@ -23,7 +23,7 @@ void tfs_printer_end(struct tfs_printer *p);
 /* Appends "x 3..5" or "x 3" to the line. */
 void tfs_printer_range(struct tfs_printer *p, const char *axis, int64_t low, int64_t high);
 /* Appends "1 voxel", "3 samples": as the format calls them. */
-void tfs_printer_voxels(struct tfs_printer *p, const struct tfs_voxels *voxels, uint64_t count);
+void tfs_printer_voxels(struct tfs_printer *p, const struct tfs_cells_kind *kind, uint64_t count);
 /* Appends "y=3 z=-2 x 3..5 Grass, 6 Sand": one side of a row. */
 void tfs_printer_row(struct tfs_printer *p, const struct tfs_diff_row *row, int side);
 /* Hands on what was printed so far, when that is much, or `all` of it. Not 0: nobody reads it. */

@@ -146,7 +146,8 @@ enum tfs_file_flags {
     TFS_FILE_OVERLAY = 32, /* of a text that began with what the file showed, only what differs from
                             * that is an edit (tfs_put.original): pages of a mapping come back
                             * whole */
-    TFS_FILE_SUMMED = 64,  /* tfs_voxels.sum has in it what the file says, though it is apart */
+    TFS_FILE_SUMMED = 64, /* the checksum of voxels has in it what the file says, though it is
+                           * apart */
 };
 
 /* The sets of files that `-o views=` chooses from (formats/chosen.h). Files of one set do not
@@ -215,7 +216,6 @@ struct tfs_file {
 
 #define TFS_FILES_MAX 32
 
-struct tfs_voxels; /* formats/picture/picture.h */
 
 /* Tells why a chunk stays as it is. */
 typedef void (*tfs_refused_fn)(void *arg, const struct tfs_chunk *chunk, const char *why);
@@ -245,8 +245,6 @@ struct tfs_tree {
     bool fixed_groups; /* groups are things of the save in its order: all are always there, none
                         * comes or goes, and in another save one may have another number; else a
                         * group is there as long as it has chunks */
-    const struct tfs_voxels *voxels;    /* what `diff`, `merge` and `text` compare, and pictures are
-                                         * made of */
     const struct tfs_cells_kind *cells; /* what a chunk holds; NULL: the lenses know */
     enum tfs_tiled tiled;
 

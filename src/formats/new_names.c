@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "formats/diff/words.h"
+#include "base/words.h"
 #include "formats/info.h"
 #include "text/name.h"
 

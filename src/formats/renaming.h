@@ -5,7 +5,7 @@
 #ifndef TFS_FORMATS_RENAMING_H
 #define TFS_FORMATS_RENAMING_H
 
-#include "formats/diff/words.h"
+#include "base/words.h"
 #include "formats/format.h"
 #include "formats/palette.h"
 

@@ -32,7 +32,7 @@ void height_picture_read(const struct tfs_save *save, const struct tfs_doc *doc,
 {
     struct tfs_picture_box box;
 
-    ck_assert(tfs_picture_box(save->tree->voxels, doc, &box));
+    ck_assert(tfs_picture_box(save->tree->cells, doc, &box));
     height_tile_read(png, (uint32_t)box.sx, (uint32_t)box.sz);
 }
 
@@ -41,7 +41,7 @@ void heights_draw(const struct tfs_save *save, const struct tfs_doc *doc,
 {
     struct tfs_picture_box box;
 
-    ck_assert(tfs_picture_box(save->tree->voxels, doc, &box));
+    ck_assert(tfs_picture_box(save->tree->cells, doc, &box));
     memcpy(previous, heights, sizeof(heights));
     for (size_t i = 0; i < (size_t)width * depth; i++)
         if (maker_draw(random, 4) == 0)

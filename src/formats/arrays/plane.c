@@ -290,7 +290,7 @@ int tfs_array_store(const struct tfs_array_change *change, struct tfs_error *err
     const bool made = tfs_doc_find(tfs_edit_doc(change->edit), change->key) == NULL;
     struct taking t = {.change = change};
 
-    if (made && a->save->tree->chunk_create(a->save, change->edit, change->key, err) < 0)
+    if (made && tfs_chunk_create(a->save, change->edit, change->key, err) < 0)
         return err->code;
     if ((a->save->tree->cells->planes[a->plane].form.kind != TFS_PLANE_NAMES ||
          tfs_numbers_open(a->save, a->doc, &t.numbers, err) == 0) &&

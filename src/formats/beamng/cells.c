@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "formats/beamng/layers.h"
+#include "formats/beamng/materials.h"
 
 #define SIDE TFS_BEAMNG_TILE_SIDE
 
@@ -20,22 +21,26 @@
     }
 #define EXTRA(plane, bytes)                                                                        \
     {                                                                                              \
-        .name = (plane), .form = FORM(bytes, 3 * (bytes), UINT64_MAX >> (64 - 8 * (bytes))),       \
-        .flags = TFS_PLANE_OPTIONAL                                                                \
+        .name = plane, .form = FORM(bytes, 3 * (bytes), UINT64_MAX >> (64 - 8 * (bytes))),         \
+        .mark = " " plane "=", .flags = TFS_PLANE_OPTIONAL                                         \
     }
 
 static const struct tfs_plane planes[TFS_BEAMNG_PLANES] = {
-    {.name = "height",
-     .form = FORM(2, 5, UINT16_MAX),
-     .out_of_range = "heights are 0 to 65535",
-     .flags = TFS_PLANE_ROWS,
-     .about = "as in heightmap.png"},
     {.name = "layer",
      .form = FORM(1, 3, UINT8_MAX),
      .out_of_range = "layers are 0 to 255",
-     .flags = TFS_PLANE_ROWS,
+     .flags = TFS_PLANE_ROWS | TFS_PLANE_ENTRIES,
      .about = "the numbers of arrays/palette.txt, 255 is a hole"},
-    EXTRA("corners", 4),
+    {.name = "height",
+     .form = FORM(2, 5, UINT16_MAX),
+     .mark = " h=",
+     .out_of_range = "heights are 0 to 65535",
+     .flags = TFS_PLANE_ROWS | TFS_PLANE_HEIGHT,
+     .about = "as in heightmap.png"},
+    {.name = "corners",
+     .form = FORM(4, 12, UINT32_MAX),
+     .mark = " corners=",
+     .flags = TFS_PLANE_OPTIONAL | TFS_PLANE_ENTRIES},
     EXTRA("texture", 1),
     EXTRA("coverage_0", 1),
     EXTRA("coverage_1", 1),
@@ -49,9 +54,11 @@ static const struct tfs_beamng_plane *stored_plane(uint32_t sample, unsigned i)
     const struct tfs_beamng_layout layout = {.extra = (uint8_t)(sample - 3)};
     const bool corners = layout.extra == tfs_beamng_corners.bytes;
 
+    if (i < TFS_BEAMNG_PLANE_CORNERS)
+        return i == TFS_BEAMNG_PLANE_HEIGHT ? &tfs_beamng_heights : &tfs_beamng_layers;
     if (i >= TFS_BEAMNG_PLANE_TEXTURE)
         i = corners ? TFS_BEAMNG_PLANES : i - 1;
-    else if (i == TFS_BEAMNG_PLANE_CORNERS && !corners)
+    else if (!corners)
         return NULL;
     return i < tfs_beamng_plane_count(&layout) ? tfs_beamng_plane_at(&layout, i) : NULL;
 }
@@ -133,13 +140,6 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
     return 0;
 }
 
-/* But for tiles at the edge. */
-static struct tfs_voxel_size group_size(const struct tfs_doc *doc, uint32_t group)
-{
-    (void)doc, (void)group;
-    return (struct tfs_voxel_size){SIDE, 1, SIDE};
-}
-
 static void release(struct tfs_cells *cells)
 {
     for (unsigned i = 0; i < TFS_BEAMNG_PLANES; i++)
@@ -182,10 +182,25 @@ static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
     return tfs_beamng_terrain_check_layout(e->edit, err);
 }
 
+/* Those behind the last number of a layer are no sample's. */
+static uint32_t save_names(const struct tfs_doc *doc, struct tfs_span *names)
+{
+    struct tfs_beamng_names walk = tfs_beamng_names_of(doc);
+    uint32_t count = 0;
+
+    while (count < TFS_BEAMNG_HOLE && tfs_beamng_names_next(&walk, &names[count]))
+        count++;
+    return count;
+}
+
 const struct tfs_cells_kind tfs_beamng_cells = {
     .planes = planes,
     .count = TFS_BEAMNG_PLANES,
-    .group_size = group_size,
+    .size = {SIDE, 1, SIDE},
+    .unit = "sample",
+    .north_up = true,
+    .save_names = save_names,
+    .merge_names = tfs_beamng_merge_names,
     .decode = decode,
     .release = release,
     .legal = legal,

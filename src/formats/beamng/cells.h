@@ -10,8 +10,8 @@
 
 /* What a tile does not store it lacks. */
 enum {
-    TFS_BEAMNG_PLANE_HEIGHT,
     TFS_BEAMNG_PLANE_LAYER,
+    TFS_BEAMNG_PLANE_HEIGHT,
     TFS_BEAMNG_PLANE_CORNERS,
     TFS_BEAMNG_PLANE_TEXTURE, /* and four of coverage */
     TFS_BEAMNG_PLANES = TFS_BEAMNG_PLANE_TEXTURE + 5

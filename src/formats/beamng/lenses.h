@@ -25,7 +25,4 @@ extern const struct tfs_lens tfs_beamng_map_lens;
 /* A pixel is 1 << shift samples along a side of a terrain. */
 uint32_t tfs_beamng_map_shift(uint32_t side);
 
-/* samples.c: for comparing */
-extern const struct tfs_voxels tfs_beamng_compared;
-
 #endif

@@ -21,7 +21,7 @@ void tfs_beamng_materials_find(struct tfs_span table, bool nul,
 uint32_t tfs_beamng_materials_number(const struct tfs_beamng_materials *materials,
                                      struct tfs_span name, uint8_t same);
 
-/* For struct tfs_voxels. */
+/* tfs_cells_kind.merge_names. */
 int tfs_beamng_merge_names(const struct tfs_doc *const docs[3], int prefer,
                            struct tfs_blob *parts[4], const char **conflict, struct tfs_error *err);
 

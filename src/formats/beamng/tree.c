@@ -142,6 +142,5 @@ const struct tfs_tree tfs_beamng_tree = {
     .chunk_files = chunk_files,
     .chunk_count = CHUNK_COUNT,
     .cells = &tfs_beamng_cells,
-    .voxels = &tfs_beamng_compared,
     .fits = fits,
 };

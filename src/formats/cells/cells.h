@@ -42,6 +42,8 @@ enum tfs_plane_flags {
     TFS_PLANE_SOLID = 64,     /* of a kind without names: its solid values make a voxel more than an
                                * empty one */
     TFS_PLANE_DISTANCE = 128, /* with SOLID: its values do not say what it is */
+    TFS_PLANE_HEIGHT = 256,   /* of a surface, whose sample the voxel is */
+    TFS_PLANE_ENTRIES = 512,  /* each byte of a value is an entry of the names of the save */
 };
 
 /* How the values of a plane are stored, shown and bounded. */
@@ -58,9 +60,12 @@ struct tfs_plane_form {
 struct tfs_plane {
     const char *name;           /* "param2": its column, and the word for it in sentences */
     struct tfs_plane_form form; /* of every chunk; a chunk may have another (decode sets it) */
-    const char *out_of_range;   /* "a parameter has 8 bits"; NULL: as the form says */
-    unsigned flags;             /* enum tfs_plane_flags */
-    uint64_t full;              /* with TFS_PLANE_PARTIAL */
+    /* What stands in front of its value in what people call a voxel: "@", " h="; NULL: a voxel is
+     * called by it (plane 0), or it is told apart from voxels. */
+    const char *mark;
+    const char *out_of_range; /* "a parameter has 8 bits"; NULL: as the form says */
+    unsigned flags;           /* enum tfs_plane_flags */
+    uint64_t full;            /* of a voxel that is filled up; its name does not say it */
     /* The name that the game itself gives to a value, in tables and in comments of grids; empty: it
      * has none. Values are up to 255 then. NULL: values are numbers alone. */
     struct tfs_span (*name_of)(uint64_t value);
@@ -113,9 +118,14 @@ typedef int (*tfs_number_fn)(void *arg, struct tfs_span name, uint32_t *number,
 struct tfs_cells_kind {
     const struct tfs_plane *planes;
     unsigned count;
-    struct tfs_voxel_size size; /* of every chunk; all 0: decode says it */
-    /* The size of the chunks of a group, where decode says it. */
+    struct tfs_voxel_size size; /* of every chunk, decode may say less; all 0: decode says it */
+    /* The size of the chunks of a group, where that is 0. */
     struct tfs_voxel_size (*group_size)(const struct tfs_doc *doc, uint32_t group);
+    const char *unit; /* what one voxel is called; NULL: "voxel" */
+    bool north_up;    /* z grows to the north: pictures have the greatest z at their top */
+    /* A chunk that a save lacks is all empty voxels. False: it was not stored yet, and what will be
+     * there is the game's matter, or nobody knows. */
+    bool absent_is_empty;
     uint64_t text_max; /* bytes of a text; a longer one is not rendered (EFBIG); 0: any is */
     struct tfs_name_rules names;
     uint32_t entries_max; /* of a table of names */
@@ -146,6 +156,20 @@ struct tfs_cells_kind {
     /* Of a kind whose first plane has no names but values that name_of names: what is seen of one.
      * There its empty value says that a voxel is empty. */
     struct tfs_name_look (*look)(uint64_t value);
+    /* tfs_columns_of, of a game that has all in the bytes that it stores. NULL: names or runs say
+     * what is seen. */
+    int (*columns)(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+                   struct tfs_column *columns, struct tfs_error *err);
+
+    /* Of a game whose names belong to the save, in its parts; else NULL. The names of entries (with
+     * TFS_PLANE_ENTRIES), at most 255; how many. */
+    uint32_t (*save_names)(const struct tfs_doc *doc, struct tfs_span *names);
+    /* With it: what base (NULL: there is none), ours and theirs call their entries -> the parts
+     * that each of them is to have instead, and then those of the result, as references of the
+     * caller, also after a failure. A name that one side changed is that of all. *conflict: what
+     * both changed, of which `prefer` stays. Entries of ours are those of the result. */
+    int (*merge_names)(const struct tfs_doc *const docs[3], int prefer, struct tfs_blob *parts[4],
+                       const char **conflict, struct tfs_error *err);
 
     /* Can the voxel, whose edit is about to be made, get this value, which is in the range of the
      * plane? EBADMSG with a sentence: "there are 3 materials". NULL: any. */
@@ -176,6 +200,13 @@ struct tfs_cells_kind {
                  const struct tfs_cells_like *like, struct tfs_blob **stored,
                  struct tfs_error *err);
 };
+
+/* Of the chunks of group 0. */
+static inline struct tfs_voxel_size tfs_cells_size(const struct tfs_cells_kind *kind,
+                                                   const struct tfs_doc *doc)
+{
+    return kind->size.x == 0 ? kind->group_size(doc, 0) : kind->size;
+}
 
 /* ---- opening --------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #define TFS_FORMATS_CELLS_EDIT_H
 
 #include "formats/cells/cells.h"
-#include "formats/diff/words.h"
+#include "base/words.h"
 
 struct tfs_cells_edit {
     struct tfs_edit *edit;      /* set by tfs_cells_edit_open, or to finish */

@@ -204,17 +204,13 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
             (key.group == 0 && tfs_cosmic_check_place(theirs, key, &ignored) == 0));
 }
 
-static const struct tfs_voxels voxels = {
-    TFS_CELLS_VOXELS(&tfs_cosmic_cells),
-    .fixed = {TFS_COSMIC_SIDE, TFS_COSMIC_SIDE, TFS_COSMIC_SIDE},
-};
 
 #define TREE(files, tiles)                                                                         \
     {                                                                                              \
         .root_files = root_files, .root_count = (files), .chunk_files = chunk_files,               \
-        .chunk_count = CHUNK_FILES, .cells = &tfs_cosmic_cells, .voxels = &voxels,                 \
-        .tiled = (tiles), .chunk_create = chunk_create, .chunk_remove = chunk_remove,              \
-        .chunk_move = chunk_move, .fits = fits                                                     \
+        .chunk_count = CHUNK_FILES, .cells = &tfs_cosmic_cells, .tiled = (tiles),                  \
+        .chunk_create = chunk_create, .chunk_remove = chunk_remove, .chunk_move = chunk_move,      \
+        .fits = fits                                                                               \
     }
 
 const struct tfs_tree tfs_cosmic_reach_tree = TREE(ROOT_REGION_FILES, TFS_TILED_NEVER);

@@ -25,13 +25,13 @@ struct tfs_diff {
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* Where both have chunks, these have one size. Tiles at an edge may be smaller. */
-static int check_sizes(const struct tfs_side sides[TFS_SIDES], const struct tfs_voxels *voxels,
+static int check_sizes(const struct tfs_side sides[TFS_SIDES], const struct tfs_cells_kind *kind,
                        struct tfs_error *err)
 {
     if (sides[TFS_BEFORE].doc->count == 0 || sides[TFS_AFTER].doc->count == 0)
         return 0;
-    struct tfs_voxel_size a = tfs_voxels_size(voxels, sides[TFS_BEFORE].doc);
-    struct tfs_voxel_size b = tfs_voxels_size(voxels, sides[TFS_AFTER].doc);
+    struct tfs_voxel_size a = tfs_cells_size(kind, sides[TFS_BEFORE].doc);
+    struct tfs_voxel_size b = tfs_cells_size(kind, sides[TFS_AFTER].doc);
     if (a.x == b.x && a.y == b.y && a.z == b.z)
         return 0;
     return tfs_fail(err, -EINVAL,
@@ -45,19 +45,18 @@ int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff
 {
     const struct tfs_container *a = sides[TFS_BEFORE].save->container;
     const struct tfs_container *b = sides[TFS_AFTER].save->container;
-    const struct tfs_voxels *voxels = a->tree->voxels;
+    const struct tfs_cells_kind *kind = a->tree->cells;
 
     if (strcmp(a->format, b->format) != 0)
         return tfs_fail(err, -EINVAL, "two formats cannot be compared, %s (%s) and %s (%s)",
                         a->format, a->name, b->format, b->name);
-    if (check_sizes(sides, voxels, err) < 0)
+    if (check_sizes(sides, kind, err) < 0)
         return err->code;
     struct tfs_diff *made = calloc(1, sizeof(*made));
     if (made == NULL)
         return tfs_fail_memory(err);
     memcpy(made->sides, sides, sizeof(made->sides));
-    made->cells.voxels = voxels;
-    made->same_common = voxels->merge_names == NULL ||
+    made->same_common = kind->merge_names == NULL ||
                         tfs_blob_equal(sides[TFS_BEFORE].doc->common, sides[TFS_AFTER].doc->common);
     /* Documents of one reading hide the same, and differ by what was edited. */
     for (int side = 0; side < TFS_SIDES; side++)
@@ -136,12 +135,9 @@ static bool same_bytes(const struct tfs_chunk *a, const struct tfs_chunk *b)
 static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_tree *tree = diff->sides[TFS_BEFORE].save->tree;
-    const struct tfs_compared *cells = &diff->cells;
     struct tfs_error why = {0};
 
     if (tfs_compared_open(&diff->cells, diff->sides, chunk, &why) == 0 &&
-        (diff->same_common ||
-         !tree->voxels->same(cells->open[TFS_BEFORE], cells->open[TFS_AFTER])) &&
         tfs_compared_count(&diff->cells, chunk, &why) == 0)
         compare_files(diff, tree->chunk_files, tree->chunk_count, chunk->key, &chunk->files, &why);
     if (why.code < 0 && !tfs_is_damage(why.code))
@@ -270,6 +266,6 @@ int tfs_diff_walk(struct tfs_diff *diff, tfs_diff_chunk_fn differs, void *arg,
         }
     } while (result == 0 && diff->pairs == TFS_FETCH_WINDOW);
     window_clear(diff);
-    tfs_compared_close(&diff->cells);
+    tfs_chunk_sides_close(&diff->cells.sides);
     return result;
 }

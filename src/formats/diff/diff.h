@@ -2,8 +2,8 @@
  * Two documents of one format -> the chunks that say different things, voxel by voxel.
  *
  * A chunk whose stored bytes are the same on both sides is never decoded, unless what belongs to
- * the whole save (names of materials) differs. One whose bytes differ is
- * decoded through the format's struct tfs_voxels; what voxels do not say (lights, entities,
+ * the whole save (names of materials) differs. Voxels of one whose bytes differ are compared by
+ * what they are called (formats/cells/voxels.h); what voxels do not say (lights, entities,
  * metadata) is in the files with TFS_FILE_APART, whose texts are compared. So a chunk that another
  * program stored otherwise, but that says the same, does not differ.
  *
@@ -12,9 +12,7 @@
 #ifndef TFS_FORMATS_DIFF_DIFF_H
 #define TFS_FORMATS_DIFF_DIFF_H
 
-#include "formats/diff/side.h"
-#include "formats/diff/words.h"
-#include "formats/picture/picture.h"
+#include "formats/diff/chunk.h"
 
 enum { TFS_BEFORE, TFS_AFTER, TFS_SIDES };
 
@@ -31,10 +29,6 @@ struct tfs_diff_heights {
     uint64_t count;
     uint32_t low[TFS_SIDES], high[TFS_SIDES];
     int64_t least, most, sum; /* of the changes */
-};
-
-struct tfs_diff_box {
-    int64_t low[3], high[3]; /* x, y, z */
 };
 
 /* A chunk that differs. */

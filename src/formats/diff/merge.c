@@ -19,7 +19,7 @@ struct merging {
     struct tfs_fetched chunks[TFS_MERGE_SIDES][TFS_FETCH_WINDOW];
     size_t count;
     struct tfs_trio trio;
-    struct tfs_buf texts[TFS_MERGE_SIDES];
+    struct tfs_buf texts[TFS_MERGE_SIDES], now;   /* of a file */
     const struct tfs_doc *given[TFS_MERGE_SIDES]; /* documents of the sides, before names were
                                                    * settled */
     enum tfs_merge_side picks[TFS_FILES_MAX];     /* whose file of the chunk the result has */
@@ -87,10 +87,10 @@ static int put_file(struct merging *m, struct tfs_key key, unsigned file, enum t
     bool wanted = false, there;
 
     if (tfs_side_read(&m->merge->sides[from], f, key, &m->texts[from], &wanted, err) < 0 ||
-        tfs_side_read(&now, f, key, &m->trio.name, &there, err) < 0)
+        tfs_side_read(&now, f, key, &m->now, &there, err) < 0)
         return err->code;
     if (wanted == there &&
-        (!there || tfs_span_equal(tfs_buf_span(&m->texts[from]), tfs_buf_span(&m->trio.name))))
+        (!there || tfs_span_equal(tfs_buf_span(&m->texts[from]), tfs_buf_span(&m->now))))
         return 0;
     if (!wanted)
         return f->lens->remove(save, m->edit, at, err);
@@ -208,7 +208,7 @@ static bool picked_alone(struct merging *m, enum tfs_merge_side side, struct tfs
         const struct tfs_file *f = &m->tree->chunk_files[i];
         if ((f->flags & TFS_FILE_APART) == 0 || m->picks[i] == side)
             continue;
-        if (m->picks[i] == TFS_MERGE_BASE && !m->trio.open[TFS_MERGE_BASE])
+        if (m->picks[i] == TFS_MERGE_BASE && !m->trio.there[TFS_MERGE_BASE])
             return false;
         if (tfs_side_read(&m->merge->sides[side], f, key, &m->texts[0], &there, err) < 0 ||
             tfs_side_read(&m->merge->sides[m->picks[i]], f, key, &m->texts[1], &wanted, err) < 0 ||
@@ -439,7 +439,7 @@ static int merge_names(struct merging *m, struct tfs_error *err)
     struct tfs_merge_conflict conflict = {.whole = true};
     struct tfs_blob *parts[TFS_MERGE_SIDES + 1] = {NULL};
     int result =
-        m->tree->voxels->merge_names(m->given, (int)m->merge->prefer, parts, &conflict.what, err);
+        m->tree->cells->merge_names(m->given, (int)m->merge->prefer, parts, &conflict.what, err);
 
     for (int i = 0; i < TFS_MERGE_SIDES && result == 0; i++)
         if (parts[i] != NULL && !tfs_blob_equal(parts[i], m->given[i]->common))
@@ -462,7 +462,7 @@ static int merge_common(struct merging *m, struct tfs_error *err)
     const struct tfs_doc *base = merge->sides[TFS_MERGE_BASE].doc;
     const struct tfs_doc *ours = merge->sides[TFS_MERGE_OURS].doc;
     const struct tfs_doc *theirs = merge->sides[TFS_MERGE_THEIRS].doc;
-    const bool named = m->tree->voxels->merge_names != NULL;
+    const bool named = m->tree->cells->merge_names != NULL;
 
     if (!same_common(ours, theirs)) {
         merge->same[TFS_MERGE_OURS] = same_common(base, theirs);
@@ -578,7 +578,7 @@ static int check_shown(const struct tfs_merge *merge, struct tfs_error *err)
 static int run(struct merging *m, struct tfs_error *err)
 {
     const struct tfs_merge *merge = m->merge;
-    const bool named = m->tree->voxels->merge_names != NULL;
+    const bool named = m->tree->cells->merge_names != NULL;
 
     if (check_shown(merge, err) < 0 || check_sides(merge, err) < 0 || check_groups(merge, err) < 0)
         return err->code;
@@ -606,6 +606,7 @@ int tfs_merge_run(struct tfs_merge *merge, struct tfs_edit *edit, struct tfs_err
     tfs_trio_release(&m.trio);
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
         tfs_buf_release(&m.texts[i]);
+    tfs_buf_release(&m.now);
     return result;
 }
 

@@ -1,18 +1,21 @@
 /*
- * A chunk -> counts by name and a checksum, by the format's own short way or voxel by voxel.
+ * Cells -> counts by name and a checksum. Checksums are kept by git: what they are of stays.
  *
- * Must not know any format, nor how a sum is printed.
+ * Must not know how a sum is printed.
  */
 #include "formats/diff/sum.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/hash.h"
 
 void tfs_voxel_sum_release(struct tfs_voxel_sum *sum)
 {
+    tfs_voxel_pool_release(&sum->pool);
+    tfs_voxel_chunk_release(&sum->chunk);
     tfs_words_release(&sum->names);
     tfs_buf_release(&sum->same);
     tfs_buf_release(&sum->text);
@@ -22,16 +25,17 @@ void tfs_voxel_sum_release(struct tfs_voxel_sum *sum)
     *sum = (struct tfs_voxel_sum){0};
 }
 
-int tfs_voxel_sum_count(struct tfs_voxel_sum *sum, struct tfs_span voxel, uint64_t voxels,
+/* There are so many voxels that are counted as this one is. */
+static int count_voxels(struct tfs_voxel_sum *sum, const struct tfs_voxel *v, uint64_t voxels,
                         struct tfs_error *err)
 {
     uint32_t number;
 
-    if (sum->voxels->empty(sum->voxels, voxel))
+    if (tfs_voxel_is_empty(&sum->pool, v))
         return 0;
     sum->filled += voxels;
     tfs_buf_clear(&sum->text);
-    sum->voxels->print(sum->voxels, voxel, true, &sum->text);
+    tfs_voxel_print(&sum->pool, v, true, &sum->text);
     if (tfs_buf_check(&sum->text, err) < 0 || sum->text.size == 0 ||
         tfs_words_add(&sum->names, tfs_buf_span(&sum->text), &number, err) < 0)
         return err->code;
@@ -50,131 +54,330 @@ int tfs_voxel_sum_count(struct tfs_voxel_sum *sum, struct tfs_span voxel, uint64
 
 /* Names by the order in which voxels come to have them. */
 struct met {
-    struct tfs_words words;
-    uint32_t *numbers; /* of entries, + 1; 0: no voxel had it so far */
-    uint32_t *counts;  /* by number */
+    uint32_t *entries; /* the numbers of entries, + 1; 0: no voxel had it so far */
+    uint32_t *numbers; /* the same of words */
+    uint32_t *words;   /* by number */
+    uint64_t *counts;  /* by number */
+    uint32_t count;
 };
 
-/* For each voxel the number of its name. */
-static int number_voxels(struct met *met, const uint32_t *entries, uint32_t voxels,
-                         const struct tfs_span *names, struct tfs_buf *out, struct tfs_error *err)
+/* An entry that is met for the first time: its name may have been. */
+static void meet(struct met *met, uint32_t entry, uint32_t word)
 {
-    uint8_t *at = tfs_buf_reserve(out, 2 * (size_t)voxels);
-
-    if (at == NULL)
-        return tfs_fail_memory(err);
-    for (uint32_t i = 0; i < voxels; i++) {
-        uint32_t *number = &met->numbers[entries[i]];
-        if (*number == 0) {
-            if (tfs_words_add(&met->words, names[entries[i]], number, err) < 0)
-                return err->code;
-            ++*number;
-        }
-        met->counts[*number - 1]++;
-        at[2 * (size_t)i] = (uint8_t)*number;
-        at[2 * (size_t)i + 1] = (uint8_t)(*number >> 8);
+    if (met->numbers[word] == 0) {
+        met->words[met->count++] = word;
+        met->numbers[word] = met->count;
     }
-    out->size += 2 * (size_t)voxels;
+    met->entries[entry] = met->numbers[word];
+}
+
+/* For each entry of the plane the number of its name. */
+static int number_entries(struct tfs_voxel_sum *sum, unsigned p, struct met *met,
+                          struct tfs_error *err)
+{
+    const struct tfs_cells *cells = sum->chunk.cells;
+    const struct tfs_cells_plane *plane = &cells->planes[p];
+    const bool names = plane->form.kind == TFS_PLANE_NAMES;
+    const size_t count = cells->count * (names ? 1 : plane->form.width);
+    const uint8_t *bytes = plane->values;
+    const uint32_t *entries = plane->values;
+    uint8_t *out = tfs_buf_reserve(&sum->same, 2 * count);
+
+    if (out == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = plane->filled ? 0 : i;
+        const uint32_t entry = names ? entries[at] : bytes[at];
+        if (met->entries[entry] == 0)
+            meet(met, entry, sum->chunk.words[entry]);
+        const uint32_t number = met->entries[entry];
+        met->counts[number - 1] += p == 0;
+        out[2 * i] = (uint8_t)number;
+        out[2 * i + 1] = (uint8_t)(number >> 8);
+    }
+    sum->same.size += 2 * count;
     return 0;
 }
 
-static int count_names(const struct met *met, struct tfs_span front, struct tfs_voxel_sum *sum,
-                       struct tfs_error *err)
+/* What the numbers are called; of a sample in front of it a height of 0 and no layout. */
+static int add_names(struct tfs_voxel_sum *sum, const struct met *met, struct tfs_error *err)
 {
-    struct tfs_buf voxel = {0};
+    static const uint8_t none[4];
+    const size_t front = sum->pool.kind->save_names != NULL ? sizeof(none) : 0;
+    struct tfs_voxel v = {.version = 0};
 
-    for (uint32_t i = 0; i < met->words.count && err->code == 0; i++) {
-        const struct tfs_span name = tfs_words_at(&met->words, i);
-        tfs_buf_u32le(&sum->same, (uint32_t)name.size);
+    for (uint32_t i = 0; i < met->count && err->code == 0; i++) {
+        const struct tfs_span name = tfs_words_at(&sum->pool.names, met->words[i]);
+        tfs_buf_u32le(&sum->same, (uint32_t)(front + name.size));
+        tfs_buf_add(&sum->same, none, front);
         tfs_buf_add_span(&sum->same, name);
-        tfs_buf_clear(&voxel);
-        tfs_buf_add_span(&voxel, front);
-        tfs_buf_add_span(&voxel, name);
-        if (tfs_buf_check(&voxel, err) == 0)
-            tfs_voxel_sum_count(sum, tfs_buf_span(&voxel), met->counts[i], err);
+        v.values[0] = met->words[i];
+        if (met->counts[i] > 0)
+            count_voxels(sum, &v, met->counts[i], err);
     }
-    tfs_buf_release(&voxel);
     return err->code;
 }
 
-int tfs_voxel_sum_names(struct tfs_voxel_sum *sum, const uint32_t *entries, uint32_t voxels,
-                        const struct tfs_span *names, uint32_t count, struct tfs_span front,
-                        struct tfs_error *err)
+static void add_values(const struct tfs_cells_plane *plane, size_t count, struct tfs_buf *out)
 {
-    struct met met = {.numbers = calloc(count + (size_t)1, sizeof(*met.numbers)),
-                      .counts = calloc(count + (size_t)1, sizeof(*met.counts))};
+    const size_t size = tfs_plane_size(&plane->form);
 
-    if (met.numbers == NULL || met.counts == NULL)
+    for (size_t i = 0; plane->filled && i < count; i++)
+        tfs_buf_add(out, plane->values, size);
+    if (!plane->filled)
+        tfs_buf_add(out, plane->values, count * size);
+}
+
+/* Of planes without entries. Optional ones that are no voxel's are files of their own. */
+static void add_planes(struct tfs_voxel_sum *sum)
+{
+    const struct tfs_cells *cells = sum->chunk.cells;
+
+    for (unsigned p = 1; p < cells->kind->count; p++) {
+        const unsigned flags = cells->kind->planes[p].flags;
+        const bool optional = (flags & TFS_PLANE_OPTIONAL) != 0;
+        if (cells->planes[p].values == NULL || (optional && cells->kind->planes[p].mark == NULL))
+            continue;
+        if (optional)
+            tfs_buf_add_text(&sum->same, cells->kind->planes[p].name);
+        if ((flags & TFS_PLANE_ENTRIES) == 0)
+            add_values(&cells->planes[p], cells->count, &sum->same);
+    }
+}
+
+static int sum_names(struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    const struct tfs_cells *cells = sum->chunk.cells;
+    const size_t words = sum->pool.names.count + (size_t)1;
+    const bool behind = cells->kind->save_names == NULL;
+    struct met met = {.entries = calloc(sum->chunk.room + (size_t)1, sizeof(*met.entries)),
+                      .numbers = calloc(words, sizeof(*met.numbers)),
+                      .words = calloc(words, sizeof(*met.words)),
+                      .counts = calloc(words, sizeof(*met.counts))};
+
+    if (met.entries == NULL || met.numbers == NULL || met.words == NULL || met.counts == NULL)
         tfs_fail_memory(err);
-    else if (number_voxels(&met, entries, voxels, names, &sum->same, err) == 0)
-        count_names(&met, front, sum, err);
-    tfs_words_release(&met.words);
+    if (!behind)
+        add_planes(sum);
+    for (unsigned p = 0; p < cells->kind->count && err->code == 0; p++)
+        if (cells->planes[p].values != NULL &&
+            (p == 0 || (cells->kind->planes[p].flags & TFS_PLANE_ENTRIES) != 0))
+            number_entries(sum, p, &met, err);
+    if (err->code == 0 && add_names(sum, &met, err) == 0 && behind)
+        add_planes(sum);
+    free(met.entries);
     free(met.numbers);
+    free(met.words);
     free(met.counts);
     return err->code;
 }
 
-/* ---- voxel by voxel -------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
-struct counting {
-    struct tfs_voxel_sum *sum;
-    void *chunk;
-    struct tfs_voxel_size size;
-    struct tfs_words names; /* in full */
-    struct tfs_buf voxel, name;
-};
-
-static int take_voxel(struct counting *t, struct tfs_stretch at, struct tfs_error *err)
+/* The values of a voxel and how many there are of it, in whole words. */
+static void add_run(const struct tfs_cells_kind *kind, const uint64_t *values, size_t count,
+                    struct tfs_buf *same)
 {
-    const struct tfs_voxels *voxels = t->sum->voxels;
-    uint32_t number;
+    const uint32_t run = (uint32_t)count;
+    uint8_t *bytes = tfs_buf_reserve(same, sizeof(uint64_t) * TFS_PLANES_MAX + sizeof(run));
+    size_t size = 0;
 
-    tfs_buf_clear(&t->voxel);
-    tfs_buf_clear(&t->name);
-    if (voxels->take(t->chunk, at, &t->voxel, err) < 0)
-        return err->code;
-    const struct tfs_span voxel = tfs_buf_span(&t->voxel);
-    if (voxel.size > 0)
-        voxels->print(voxels, voxel, false, &t->name);
-    if (tfs_buf_check(&t->name, err) < 0 ||
-        tfs_words_add(&t->names, tfs_buf_span(&t->name), &number, err) < 0)
-        return err->code;
-    tfs_buf_u32le(&t->sum->same, number);
-    return voxel.size > 0 ? tfs_voxel_sum_count(t->sum, voxel, 1, err) : 0;
+    if (bytes == NULL)
+        return;
+    for (unsigned p = 0; p < kind->count; p++) {
+        memcpy(bytes + size, &values[p], sizeof(values[p]));
+        size += kind->planes[p].form.width;
+    }
+    size = (size + sizeof(run) - 1) / sizeof(run) * sizeof(run);
+    memcpy(bytes + size, &run, sizeof(run));
+    same->size += size + sizeof(run);
 }
 
-static int take_all(struct counting *t, struct tfs_error *err)
+static bool same_values(const struct tfs_cells_kind *kind, const uint64_t *a, const uint64_t *b)
 {
-    for (uint32_t y = 0; y < t->size.y; y++)
-        for (uint32_t z = 0; z < t->size.z; z++)
-            for (uint32_t x = 0; x < t->size.x; x++)
-                if (take_voxel(t, (struct tfs_stretch){x, z, y, y + 1}, err) < 0)
-                    return err->code;
-    for (uint32_t i = 0; i < t->names.count; i++) {
-        const struct tfs_span name = tfs_words_at(&t->names, i);
-        tfs_buf_u32le(&t->sum->same, (uint32_t)name.size);
-        tfs_buf_add_span(&t->sum->same, name);
+    uint64_t differs = 0;
+
+    for (unsigned p = 0; p < kind->count; p++)
+        differs |= a[p] ^ b[p];
+    return differs == 0;
+}
+
+/* Runs of equal voxels are the same however the game stores them. The first is of empty voxels, if
+ * only of none. */
+static int sum_runs(struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    const struct tfs_cells_kind *kind = sum->pool.kind;
+    uint64_t counts[UINT8_MAX + 1] = {0};
+    struct tfs_voxel v = {.version = 0};
+    struct tfs_cells_runs runs;
+    size_t count = 0;
+
+    tfs_cells_runs_begin(&runs, sum->chunk.cells, tfs_voxel_planes(kind));
+    while (tfs_cells_runs_next(&runs)) {
+        counts[runs.values[0]] += runs.count;
+        if (!same_values(kind, runs.values, v.values)) {
+            add_run(kind, v.values, count, &sum->same);
+            memcpy(v.values, runs.values, sizeof(v.values));
+            count = 0;
+        }
+        count += runs.count;
     }
+    add_run(kind, v.values, count, &sum->same);
+    for (v.values[0] = 0; v.values[0] <= kind->planes[0].form.high && err->code == 0; v.values[0]++)
+        if (counts[v.values[0]] > 0)
+            count_voxels(sum, &v, counts[v.values[0]], err);
+    return err->code;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* Voxels that are counted as one thing: by the value that makes them more than empty. */
+struct bin {
+    uint64_t value, voxels;
+    unsigned plane;
+    size_t voxel; /* one of them */
+};
+
+#define BINS_LOG 9
+#define BINS     (1u << BINS_LOG)
+
+struct bins {
+    struct tfs_voxel_sum *sum;
+    struct bin bins[BINS];
+};
+
+static int bin_empty(struct bins *b, struct bin *bin, struct tfs_error *err)
+{
+    const struct tfs_cells *cells = b->sum->chunk.cells;
+    struct tfs_voxel v = b->sum->chunk.last;
+
+    for (unsigned p = 0; p < cells->kind->count; p++)
+        v.values[p] = tfs_plane_get(&cells->planes[p], bin->voxel);
+    if (bin->voxels > 0)
+        count_voxels(b->sum, &v, bin->voxels, err);
+    bin->voxels = 0;
+    return err->code;
+}
+
+static int bin_add(struct bins *b, unsigned plane, uint64_t value, size_t voxel,
+                   struct tfs_error *err)
+{
+    const uint64_t spread = (value * TFS_PLANES_MAX + plane) * UINT64_C(0x9e3779b97f4a7c15);
+    struct bin *bin = &b->bins[spread >> (64 - BINS_LOG)];
+
+    if (bin->voxels > 0 && (bin->value != value || bin->plane != plane) &&
+        bin_empty(b, bin, err) < 0)
+        return err->code;
+    if (bin->voxels == 0)
+        *bin = (struct bin){.value = value, .plane = plane, .voxel = voxel};
+    bin->voxels++;
     return 0;
 }
 
-static int sum_voxels(struct tfs_voxel_sum *sum, const struct tfs_side *side,
-                      const struct tfs_chunk *chunk, struct tfs_error *err)
+/* The planes that voxels are solid by, distances last: as they are named. */
+static unsigned find_solid(const struct tfs_cells *cells, unsigned planes[TFS_PLANES_MAX])
 {
-    struct counting counting = {.sum = sum};
+    unsigned count = 0;
 
-    if (tfs_voxels_open(sum->voxels, side->save, side->doc, chunk->key, &counting.chunk, err) < 0)
-        return err->code;
-    counting.size = tfs_voxels_sides(sum->voxels, counting.chunk);
-    take_all(&counting, err);
-    tfs_voxels_close(sum->voxels, counting.chunk);
-    tfs_words_release(&counting.names);
-    tfs_buf_release(&counting.voxel);
-    tfs_buf_release(&counting.name);
+    for (unsigned last = 0; last < 2; last++)
+        for (unsigned p = 0; p < cells->kind->count; p++) {
+            const unsigned flags = cells->kind->planes[p].flags;
+            if ((flags & TFS_PLANE_SOLID) != 0 && ((flags & TFS_PLANE_DISTANCE) != 0) == last &&
+                tfs_plane_has_solid(&cells->planes[p], cells->count))
+                planes[count++] = p;
+        }
+    return count;
+}
+
+/* How many voxels are not empty: solid ones, and air with distances or further values. */
+static uint64_t count_saying(const struct tfs_cells *cells)
+{
+    const struct tfs_cells_plane *dense[TFS_PLANES_MAX];
+    unsigned count = 0;
+    uint64_t said = 0;
+
+    for (unsigned p = 0; p < cells->kind->count; p++) {
+        const struct tfs_cells_plane *plane = &cells->planes[p];
+        if (plane->form.width != cells->kind->planes[p].form.width ||
+            (plane->filled && tfs_plane_get(plane, 0) != plane->form.empty))
+            return cells->count;
+        if (!plane->filled)
+            dense[count++] = plane;
+    }
+    for (size_t i = 0; i < cells->count; i++) {
+        unsigned k = 0;
+        while (k < count && tfs_plane_get(dense[k], i) == dense[k]->form.empty)
+            k++;
+        said += k < count;
+    }
+    return said;
+}
+
+/* Solid voxels have a short name. */
+static int count_numbers(struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    const struct tfs_cells *cells = sum->chunk.cells;
+    struct bins b = {.sum = sum};
+    unsigned planes[TFS_PLANES_MAX];
+    const unsigned count = find_solid(cells, planes);
+
+    for (size_t i = 0; i < cells->count && count > 0; i++)
+        for (unsigned k = 0; k < count; k++) {
+            const struct tfs_cells_plane *plane = &cells->planes[planes[k]];
+            const uint64_t value = tfs_plane_get(plane, i);
+            const bool distance = (cells->kind->planes[planes[k]].flags & TFS_PLANE_DISTANCE) != 0;
+            if (!tfs_plane_is_solid(&plane->form, value))
+                continue;
+            if (bin_add(&b, planes[k], distance ? 0 : value, i, err) < 0)
+                return err->code;
+            break;
+        }
+    for (unsigned i = 0; i < BINS && count > 0; i++)
+        if (bin_empty(&b, &b.bins[i], err) < 0)
+            return err->code;
+    return 0;
+}
+
+/* A plane that nobody wrote says nothing; one of equal values says one, however it is stored. */
+static void add_numbers(const struct tfs_cells *cells, unsigned p, struct tfs_buf *same)
+{
+    const struct tfs_cells_plane *plane = &cells->planes[p];
+    const bool one = tfs_plane_uniform(plane, cells->count);
+
+    if (one && plane->form.width == cells->kind->planes[p].form.width &&
+        tfs_plane_get(plane, 0) == plane->form.empty)
+        return;
+    tfs_buf_u8(same, (uint8_t)p);
+    tfs_buf_u8(same, (uint8_t)plane->form.width);
+    tfs_buf_u8(same, (uint8_t)plane->form.kind);
+    tfs_buf_u8(same, one);
+    tfs_buf_add(same, plane->values, (one ? 1 : cells->count) * plane->form.width);
+}
+
+static int sum_numbers(struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    const struct tfs_cells *cells = sum->chunk.cells;
+
+    tfs_buf_u32le(&sum->same, cells->size.x);
+    tfs_buf_u32le(&sum->same, cells->size.y);
+    tfs_buf_u32le(&sum->same, cells->size.z);
+    for (unsigned p = 0; p < cells->kind->count; p++)
+        add_numbers(cells, p, &sum->same);
+    count_numbers(sum, err);
+    sum->filled = count_saying(cells);
     return err->code;
 }
 
 /* ---- one chunk ------------------------------------------------------------------------------- */
+
+static int sum_cells(struct tfs_voxel_sum *sum, struct tfs_error *err)
+{
+    if (sum->chunk.cells->count == 0)
+        return 0;
+    if (sum->pool.kind->form != NULL)
+        return sum_numbers(sum, err);
+    return sum->pool.kind->next_run != NULL ? sum_runs(sum, err) : sum_names(sum, err);
+}
 
 static int add_files(struct tfs_voxel_sum *sum, const struct tfs_side *side, struct tfs_key key,
                      struct tfs_error *err)
@@ -214,6 +417,16 @@ static void set_made(struct tfs_voxel_sum *sum, const struct tfs_side *side,
     tfs_blob_ref(chunk->extra);
 }
 
+/* Those that must be decoded. */
+static unsigned summed_planes(const struct tfs_cells_kind *kind)
+{
+    unsigned planes = tfs_voxel_planes(kind);
+
+    for (unsigned p = 0; p < kind->count; p++)
+        planes |= (kind->planes[p].flags & TFS_PLANE_OPTIONAL) == 0 ? 1u << p : 0;
+    return tfs_cells_runs_need(kind, planes);
+}
+
 static int compare_counts(const void *a, const void *b)
 {
     return tfs_span_compare(((const struct tfs_sum_count *)a)->name,
@@ -223,18 +436,27 @@ static int compare_counts(const void *a, const void *b)
 int tfs_voxel_sum_counts(struct tfs_voxel_sum *sum, const struct tfs_side *side,
                          const struct tfs_chunk *chunk, struct tfs_error *err)
 {
-    const struct tfs_voxels *voxels = side->save->tree->voxels;
+    const struct tfs_cells_kind *kind = side->save->tree->cells;
+    struct tfs_cells *cells;
 
-    sum->voxels = voxels;
     sum->count = 0;
     sum->filled = 0;
+    sum->pool.kind = kind;
     tfs_words_clear(&sum->names);
     tfs_buf_clear(&sum->same);
+    if (kind->save_names == NULL)
+        tfs_words_clear(&sum->pool.names);
     if (chunk->flags & TFS_CHUNK_DAMAGED)
         return tfs_fail(err, -EBADMSG, "it is damaged");
-    int result = voxels->sum != NULL ? voxels->sum(side->save, side->doc, chunk, sum, err)
-                                     : sum_voxels(sum, side, chunk, err);
-    if (result < 0 || tfs_buf_check(&sum->same, err) < 0)
+    if (tfs_cells_keep(side->save, side->doc, chunk, summed_planes(kind), &cells, err) < 0)
+        return err->code;
+    if (cells->damage != NULL)
+        tfs_fail(err, -EBADMSG, "%s", cells->damage);
+    else if (tfs_voxel_chunk_take(&sum->chunk, &sum->pool, cells, side->doc, err) == 0)
+        sum_cells(sum, err);
+    tfs_voxel_chunk_close(&sum->chunk);
+    tfs_cells_unref(cells);
+    if (tfs_buf_check(&sum->same, err) < 0)
         return err->code;
     for (size_t i = 0; i < sum->count; i++)
         sum->counts[i].name = tfs_words_at(&sum->names, (uint32_t)i);

@@ -5,9 +5,8 @@
 #ifndef TFS_FORMATS_DIFF_SUM_H
 #define TFS_FORMATS_DIFF_SUM_H
 
+#include "formats/cells/voxels.h"
 #include "formats/diff/side.h"
-#include "formats/diff/words.h"
-#include "formats/picture/picture.h"
 
 /* Voxels of one short name. */
 struct tfs_sum_count {
@@ -19,32 +18,21 @@ struct tfs_sum_count {
 struct tfs_voxel_sum {
     struct tfs_sum_count *counts; /* by name; voxels without a short one are not counted */
     size_t count;
-    uint64_t filled;     /* voxels that are not empty */
-    uint64_t checksum;   /* of voxels, and of the files with TFS_FILE_APART: equal for what says the
-                          * same */
-    struct tfs_buf same; /* for the format: what the checksum of the voxels is of */
+    uint64_t filled;   /* voxels that are not empty */
+    uint64_t checksum; /* of voxels, and of the files with TFS_FILE_APART: equal for what says the
+                        * same */
 
     /* For sum.c only. */
-    const struct tfs_voxels *voxels;
+    struct tfs_voxel_pool pool; /* its words alone */
+    struct tfs_voxel_chunk chunk;
     struct tfs_words names;
-    struct tfs_buf text;
-    struct tfs_chunk made; /* what all this is of, in `made_doc`; NULL: nothing */
+    struct tfs_buf text, same; /* a file; what the checksum of the voxels is of */
+    struct tfs_chunk made;     /* what all this is of, in `made_doc`; NULL: nothing */
     const struct tfs_doc *made_doc;
     bool placed; /* it has a file that not every chunk has */
 };
 
 void tfs_voxel_sum_release(struct tfs_voxel_sum *sum);
-
-/* For the format: the chunk has so many voxels that are counted as this one is. */
-int tfs_voxel_sum_count(struct tfs_voxel_sum *sum, struct tfs_span voxel, uint64_t voxels,
-                        struct tfs_error *err);
-
-/* For the format: the chunk's voxels have the names of these entries, and nothing else is to be
- * told of their names. Entries of one name are one, in whatever order they stand. `front`: what a
- * voxel has in front of its name. */
-int tfs_voxel_sum_names(struct tfs_voxel_sum *sum, const uint32_t *entries, uint32_t voxels,
-                        const struct tfs_span *names, uint32_t count, struct tfs_span front,
-                        struct tfs_error *err);
 
 /* The counts of a chunk whose bytes are there (tfs_fetch). EBADMSG: it does not decode. */
 int tfs_voxel_sum_counts(struct tfs_voxel_sum *sum, const struct tfs_side *side,

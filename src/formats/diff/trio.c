@@ -1,172 +1,58 @@
 /*
- * Three chunks behind struct tfs_voxels -> the voxels that a merge gives to each side.
+ * A chunk on three sides -> the voxels that a merge gives to each side.
  *
- * Voxels are numbers here, as in cells.c: what has the same name is the same. All of them are
- * looked at before any is put: bytes that are put must not move.
+ * All of them are looked at before any is put.
  */
 #include "formats/diff/trio.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "base/array.h"
-
-#define ABSENT 0 /* of a voxel that is not there; it is as good as an empty one */
-
-static void close_chunks(struct tfs_trio *trio)
-{
-    for (int i = 0; i < TFS_MERGE_SIDES; i++)
-        if (trio->open[i] != NULL)
-            tfs_voxels_close(trio->voxels, trio->open[i]);
-    memset(trio->open, 0, sizeof(trio->open));
-}
 
 void tfs_trio_release(struct tfs_trio *trio)
 {
-    close_chunks(trio);
-    tfs_words_release(&trio->stored);
-    tfs_words_release(&trio->names);
-    tfs_buf_release(&trio->voxel);
-    tfs_buf_release(&trio->name);
+    tfs_chunk_sides_release(&trio->sides);
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
         tfs_buf_release(&trio->changes[i]);
-    free(trio->looks);
     *trio = (struct tfs_trio){0};
-}
-
-/* ---- voxels and their names ------------------------------------------------------------------ */
-
-/* Numbers come one after another, from 0 on. */
-static int look_at(struct tfs_trio *t, uint32_t number, struct tfs_error *err)
-{
-    const struct tfs_span voxel = tfs_buf_span(&t->voxel);
-    struct tfs_trio_look look = {.empty = voxel.size == 0 || t->voxels->empty(t->voxels, voxel)};
-
-    struct tfs_trio_look *looks = tfs_array_grow(t->looks, number, sizeof(*looks));
-    if (looks == NULL)
-        return tfs_fail_memory(err);
-    t->looks = looks;
-    tfs_buf_clear(&t->name);
-    if (voxel.size > 0)
-        t->voxels->print(t->voxels, voxel, false, &t->name);
-    if (tfs_buf_check(&t->name, err) < 0 ||
-        tfs_words_add(&t->names, tfs_buf_span(&t->name), &look.name, err) < 0)
-        return err->code;
-    t->looks[number] = look;
-    return 0;
-}
-
-/* The number of the voxel in t->voxel. */
-static int add_voxel(struct tfs_trio *t, uint32_t *number, struct tfs_error *err)
-{
-    uint32_t before = t->stored.count;
-
-    if (tfs_words_add(&t->stored, tfs_buf_span(&t->voxel), number, err) < 0)
-        return err->code;
-    return t->stored.count > before ? look_at(t, *number, err) : 0;
-}
-
-static int take(struct tfs_trio *t, int side, struct tfs_stretch at, struct tfs_error *err)
-{
-    tfs_buf_clear(&t->voxel);
-    if (t->has[side] && t->voxels->take(t->open[side], at, &t->voxel, err) < 0)
-        return err->code;
-    if (tfs_span_equal(tfs_buf_span(&t->voxel), tfs_words_at(&t->stored, t->last[side])))
-        return 0;
-    return add_voxel(t, &t->last[side], err);
-}
-
-/* ---- one chunk ------------------------------------------------------------------------------- */
-
-static int begin(struct tfs_trio *t, struct tfs_error *err)
-{
-    uint32_t none;
-
-    tfs_words_clear(&t->stored);
-    tfs_words_clear(&t->names);
-    memset(t->last, 0, sizeof(t->last));
-    for (int i = 0; i < TFS_MERGE_SIDES; i++)
-        tfs_buf_clear(&t->changes[i]);
-    t->conflicts = 0;
-    tfs_buf_clear(&t->voxel);
-    return add_voxel(t, &none, err);
-}
-
-/* Takes the size of one side; those of the others must be the same. */
-static int join_size(struct tfs_trio *t, int side, struct tfs_error *err)
-{
-    const struct tfs_voxel_size size = tfs_voxels_sides(t->voxels, t->open[side]);
-
-    t->has[side] = size.x > 0;
-    if (!t->has[side])
-        return 0;
-    if (t->size.x > 0 && (size.x != t->size.x || size.y != t->size.y || size.z != t->size.z))
-        return tfs_fail(err, -EBADMSG, "it has %ux%ux%u voxels on one side and %ux%ux%u on another",
-                        t->size.x, t->size.y, t->size.z, size.x, size.y, size.z);
-    t->size = size;
-    return 0;
 }
 
 int tfs_trio_open(struct tfs_trio *trio, const struct tfs_merge *merge, struct tfs_key key,
                   const bool there[TFS_MERGE_SIDES], struct tfs_error *err)
 {
-    close_chunks(trio);
-    memset(trio->has, 0, sizeof(trio->has));
-    trio->voxels = merge->sides[TFS_MERGE_OURS].save->tree->voxels;
-    trio->key = key;
-    trio->based = there[TFS_MERGE_BASE] || trio->voxels->absent_is_empty;
-    trio->size = (struct tfs_voxel_size){0};
-    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
-        const struct tfs_side *side = &merge->sides[i];
-        if (there[i] &&
-            (tfs_voxels_open(trio->voxels, side->save, side->doc, key, &trio->open[i], err) < 0 ||
-             join_size(trio, i, err) < 0))
-            return err->code;
-    }
-    return begin(trio, err);
+    for (int i = 0; i < TFS_MERGE_SIDES; i++)
+        tfs_buf_clear(&trio->changes[i]);
+    trio->conflicts = 0;
+    memcpy(trio->there, there, sizeof(trio->there));
+    if (tfs_chunk_sides_open(&trio->sides, merge->sides, TFS_MERGE_SIDES, key, there, err) < 0)
+        return err->code;
+    trio->based = there[TFS_MERGE_BASE] || trio->sides.pool.kind->absent_is_empty;
+    return 0;
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool equal(const struct tfs_trio *t, enum tfs_merge_side a, enum tfs_merge_side b)
 {
-    const uint32_t left = t->last[a], right = t->last[b];
-
-    if (left == ABSENT || right == ABSENT)
-        return t->looks[left].empty && t->looks[right].empty;
-    return t->looks[left].name == t->looks[right].name;
+    return tfs_voxels_same(&t->sides.pool, t->voxels[a], t->voxels[b]);
 }
 
-static void widen(struct tfs_trio *t, const int64_t at[3])
+static int tell(struct tfs_trio *t, const struct tfs_merge *merge, const uint32_t at[3])
 {
-    for (int axis = 0; axis < 3; axis++) {
-        if (t->conflicts == 0 || at[axis] < t->box.low[axis])
-            t->box.low[axis] = at[axis];
-        if (t->conflicts == 0 || at[axis] > t->box.high[axis])
-            t->box.high[axis] = at[axis];
-    }
-    t->conflicts++;
-}
-
-static int tell(struct tfs_trio *t, const struct tfs_merge *merge, struct tfs_stretch at)
-{
-    const int64_t place[3] = {(int64_t)t->key.x * t->size.x + at.x,
-                              (int64_t)t->key.y * t->size.y + at.from,
-                              (int64_t)t->key.z * t->size.z + at.z};
+    const struct tfs_voxel_pool *pool = &t->sides.pool;
+    struct tfs_diff_box place;
     struct tfs_span names[TFS_MERGE_SIDES];
 
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
-        names[i] = tfs_words_at(&t->names, t->looks[t->last[i]].name);
-    widen(t, place);
-    return merge->voxel(merge->arg, t->key, place, names);
+        names[i] = tfs_words_at(&pool->full, pool->looks[t->voxels[i]].full);
+    tfs_diff_box_add(&place, 0, &t->sides, at, at);
+    tfs_diff_box_add(&t->box, t->conflicts++, &t->sides, at, at);
+    return merge->voxel(merge->arg, t->sides.key, place.low, names);
 }
 
-static void add_change(struct tfs_trio *t, enum tfs_merge_side side, struct tfs_stretch at,
+static void add_change(struct tfs_trio *t, enum tfs_merge_side side, const uint32_t at[3],
                        enum tfs_merge_side from)
 {
-    const struct tfs_trio_change change = {(uint16_t)at.x, (uint16_t)at.from, (uint16_t)at.z,
-                                           t->last[from]};
+    const struct tfs_trio_change change = {(uint16_t)at[0], (uint16_t)at[1], (uint16_t)at[2],
+                                           t->voxels[from]};
 
     if (!equal(t, side, from))
         tfs_buf_add(&t->changes[side], &change, sizeof(change));
@@ -175,23 +61,19 @@ static void add_change(struct tfs_trio *t, enum tfs_merge_side side, struct tfs_
 /* One side removed the chunk. What the other did to the base is lost with it, or the removal is. */
 static bool lost(const struct tfs_trio *t)
 {
-    const enum tfs_merge_side kept =
-        t->open[TFS_MERGE_OURS] != NULL ? TFS_MERGE_OURS : TFS_MERGE_THEIRS;
-
-    return !equal(t, TFS_MERGE_BASE, kept);
+    return !equal(t, TFS_MERGE_BASE, t->there[TFS_MERGE_OURS] ? TFS_MERGE_OURS : TFS_MERGE_THEIRS);
 }
 
-static int compare_voxel(struct tfs_trio *t, const struct tfs_merge *merge, struct tfs_stretch at,
+static int compare_voxel(struct tfs_trio *t, const struct tfs_merge *merge, const uint32_t at[3],
                          struct tfs_error *err)
 {
-    const bool removed = t->open[TFS_MERGE_OURS] == NULL || t->open[TFS_MERGE_THEIRS] == NULL;
     enum tfs_merge_side from = TFS_MERGE_OURS;
     int result = 0;
 
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
-        if (take(t, i, at, err) < 0)
+        if (tfs_voxel_at(&t->sides.pool, &t->sides.chunks[i], at, &t->voxels[i], err) < 0)
             return err->code;
-    if (removed)
+    if (!t->there[TFS_MERGE_OURS] || !t->there[TFS_MERGE_THEIRS])
         return lost(t) ? tell(t, merge, at) : 0;
     if (equal(t, TFS_MERGE_OURS, TFS_MERGE_THEIRS))
         return 0;
@@ -208,16 +90,19 @@ static int compare_voxel(struct tfs_trio *t, const struct tfs_merge *merge, stru
 
 int tfs_trio_compare(struct tfs_trio *trio, const struct tfs_merge *merge, struct tfs_error *err)
 {
-    struct tfs_stretch at;
+    const struct tfs_voxel_size size = trio->sides.size;
+    const struct tfs_voxel_chunk *chunks = trio->sides.chunks;
+    int result = 0;
 
-    for (at.from = 0; at.from < trio->size.y; at.from++)
-        for (at.z = 0; at.z < trio->size.z; at.z++)
-            for (at.x = 0; at.x < trio->size.x; at.x++) {
-                at.to = at.from + 1;
-                int result = compare_voxel(trio, merge, at, err);
-                if (result != 0)
-                    return result;
-            }
+    for (uint32_t y = 0; y < size.y; y++)
+        for (uint32_t z = 0; z < size.z; z++) {
+            if (tfs_voxel_rows_equal(&chunks[TFS_MERGE_OURS], &chunks[TFS_MERGE_THEIRS], y, z))
+                continue;
+            for (uint32_t x = 0; x < size.x && result == 0; x++)
+                result = compare_voxel(trio, merge, (uint32_t[]){x, y, z}, err);
+            if (result != 0)
+                return result;
+        }
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
         if (tfs_buf_check(&trio->changes[i], err) < 0)
             return err->code;
@@ -231,31 +116,26 @@ size_t tfs_trio_changes(const struct tfs_trio *trio, enum tfs_merge_side side)
 
 /* ---- putting --------------------------------------------------------------------------------- */
 
-static int put(const struct tfs_trio *t, void *chunk, const struct tfs_trio_change *change,
-               struct tfs_error *err)
-{
-    const struct tfs_stretch at = {change->x, change->z, change->y, change->y + 1u};
-
-    if (change->number == ABSENT)
-        return t->voxels->clear(chunk, at, err);
-    return t->voxels->fill(chunk, at, tfs_words_at(&t->stored, change->number), err);
-}
-
 int tfs_trio_apply(struct tfs_trio *trio, const struct tfs_merge *merge, struct tfs_edit *edit,
                    enum tfs_merge_side side, struct tfs_error *err)
 {
-    struct tfs_save *save = merge->sides[merge->carrier].save;
-    const struct tfs_trio_change *changes = (const void *)trio->changes[side].data;
-    void *chunk;
+    const struct tfs_trio_change *change = (const void *)trio->changes[side].data;
+    const struct tfs_trio_change *end = change + tfs_trio_changes(trio, side);
+    struct tfs_voxel_edit e = {0};
 
-    if (tfs_trio_changes(trio, side) == 0)
+    if (change == end)
         return 0;
-    if (tfs_voxels_open(trio->voxels, save, tfs_edit_doc(edit), trio->key, &chunk, err) < 0)
-        return err->code;
-    for (size_t i = 0; i < tfs_trio_changes(trio, side) && err->code == 0; i++)
-        put(trio, chunk, &changes[i], err);
+    tfs_voxel_edit_open(&e, &trio->sides.pool, merge->sides[merge->carrier].save,
+                        tfs_edit_doc(edit), trio->sides.key, err);
+    for (; change < end && err->code == 0; change++) {
+        const struct tfs_stretch at = {change->x, change->z, change->y, change->y + 1u};
+        if (change->voxel == TFS_VOXEL_NONE)
+            tfs_voxel_clear(&e, at, false, err);
+        else
+            tfs_voxel_put(&e, at, change->voxel, err);
+    }
     if (err->code == 0)
-        trio->voxels->store(save, edit, chunk, err);
-    tfs_voxels_close(trio->voxels, chunk);
+        tfs_cells_edit_finish(&e.cells, edit, err);
+    tfs_voxel_edit_close(&e);
     return err->code;
 }

@@ -8,33 +8,20 @@
 
 #include "formats/diff/merge.h"
 
-/* What is to be known of a voxel, by its number in `stored`. */
-struct tfs_trio_look {
-    uint32_t name;
-    bool empty;
-};
-
 /* A voxel that a side has to get to be the result. */
 struct tfs_trio_change {
     uint16_t x, y, z;
-    uint32_t number; /* in `stored` */
+    uint32_t voxel; /* in the pool */
 };
 
 struct tfs_trio {
-    const struct tfs_voxels *voxels;
-    struct tfs_key key;
-    void *open[TFS_MERGE_SIDES]; /* NULL: not there */
-    bool has[TFS_MERGE_SIDES];
+    struct tfs_chunk_sides sides;
+    bool there[TFS_MERGE_SIDES];
     bool based; /* the base says what was there before both: it has the chunk, or none is empty */
-    struct tfs_voxel_size size;
-    struct tfs_words stored; /* voxels as bytes; 0 is the one that is not there */
-    struct tfs_words names;
-    struct tfs_trio_look *looks;             /* of `stored` */
-    uint32_t last[TFS_MERGE_SIDES];          /* number of the voxel taken last */
+    uint32_t voxels[TFS_MERGE_SIDES];        /* at the place that is compared */
     struct tfs_buf changes[TFS_MERGE_SIDES]; /* struct tfs_trio_change of ours and of theirs */
     uint64_t conflicts;
     struct tfs_diff_box box; /* of these */
-    struct tfs_buf voxel, name;
 };
 
 void tfs_trio_release(struct tfs_trio *trio);

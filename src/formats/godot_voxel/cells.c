@@ -258,7 +258,7 @@ static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
 #define CHANNEL(text, bytes, more)                                                                 \
     {                                                                                              \
         .name = text, .form = {.kind = TFS_PLANE_UNSIGNED, .width = (bytes)},                      \
-        .flags = FLAGS | (more), .about = "the channel " text                                      \
+        .mark = " " text "=", .flags = FLAGS | (more), .about = "the channel " text                \
     }
 
 static const struct tfs_plane planes[TFS_GODOT_CHANNELS] = {
@@ -278,6 +278,7 @@ const struct tfs_cells_kind tfs_godot_cells = {
     .group_size = group_size,
     .decode = decode,
     .release = release,
+    .columns = tfs_godot_columns,
     .encode = encode,
     .form = tfs_godot_form,
     .legal_width = legal_width,

@@ -29,4 +29,9 @@ static inline uint8_t tfs_godot_depth(unsigned width)
     return (uint8_t)(width == 8 ? 3 : width >> 1);
 }
 
+/* tfs_cells_kind.columns (picture.c). */
+int tfs_godot_columns(struct tfs_save *save, const struct tfs_doc *doc,
+                      const struct tfs_chunk *chunk, struct tfs_column *columns,
+                      struct tfs_error *err);
+
 #endif

@@ -11,9 +11,6 @@ extern const struct tfs_lens tfs_godot_raw_lens;
 extern const struct tfs_lens tfs_godot_metadata_lens;
 extern const struct tfs_lens tfs_godot_instances_lens;
 
-/* What heightmap.png and map.png are made of, and how many of each there are. */
-extern const struct tfs_voxels tfs_godot_pictures;
-
 /* Of every file that only a chunk with voxels has: tfs_lens.exists. */
 int tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 

@@ -9,12 +9,6 @@
 #include "formats/godot_voxel/matter.h"
 #include "formats/godot_voxel/store.h"
 #include "formats/picture/picture.h"
-#include "formats/views/views.h"
-
-static struct tfs_voxel_size size(const struct tfs_doc *doc)
-{
-    return tfs_godot_cells.group_size(doc, 0);
-}
 
 /* ---- from above ------------------------------------------------------------------------------ */
 
@@ -44,8 +38,9 @@ static void look_down(const struct tfs_godot_paints *paints, struct tfs_column *
     }
 }
 
-static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
-                   struct tfs_column *columns_out, struct tfs_error *err)
+int tfs_godot_columns(struct tfs_save *save, const struct tfs_doc *doc,
+                      const struct tfs_chunk *chunk, struct tfs_column *columns,
+                      struct tfs_error *err)
 {
     struct tfs_godot_paints paints;
     struct tfs_cells *cells;
@@ -54,14 +49,7 @@ static int columns(struct tfs_save *save, const struct tfs_doc *doc, const struc
         return err->code;
     if (tfs_godot_block_of(cells) != NULL &&
         tfs_godot_paints_init(save, doc, cells, &paints, err) == 0)
-        look_down(&paints, columns_out);
+        look_down(&paints, columns);
     tfs_cells_unref(cells);
     return err->code;
 }
-
-const struct tfs_voxels tfs_godot_pictures = {
-    TFS_NUMBERS_VOXELS(&tfs_godot_cells),
-    .size = size,
-    .columns = columns,
-    .create = tfs_godot_chunk_begin,
-};

@@ -115,8 +115,8 @@ static uint32_t levels(const struct tfs_doc *doc)
 #define FOR_ALL_CONTAINERS                                                                         \
     .root_files = root_files, .root_count = ROOT_FILES, .chunk_files = chunk_files,                \
     .group_files = level_files, .group_count = sizeof(level_files) / sizeof(level_files[0]),       \
-    .group_dir = "lods", .group_label = 1, .groups = levels, .voxels = &tfs_godot_pictures,        \
-    .cells = &tfs_godot_cells, .fits = tfs_godot_rules_fit, .upgrade = tfs_godot_save_upgrade
+    .group_dir = "lods", .group_label = 1, .groups = levels, .cells = &tfs_godot_cells,            \
+    .fits = tfs_godot_rules_fit, .upgrade = tfs_godot_save_upgrade
 
 const struct tfs_tree tfs_godot_block_tree = {
     FOR_ALL_CONTAINERS,

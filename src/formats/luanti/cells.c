@@ -436,6 +436,7 @@ static const struct tfs_plane planes[TFS_LUANTI_PLANES] = {
     [PARAM2] = {.name = "param2",
                 .form = {TFS_PLANE_UNSIGNED, .width = 1, .digits = 3, .high = UINT8_MAX},
                 .out_of_range = "a parameter has 8 bits",
+                .mark = "@",
                 .flags = TFS_PLANE_IN_TABLE,
                 .about = "what the node makes of it: a direction, a colour, a level"},
     [PARAM1] = {.name = "param1",
@@ -448,6 +449,8 @@ const struct tfs_cells_kind tfs_luanti_cells = {
     .planes = planes,
     .count = TFS_LUANTI_PLANES,
     .size = {TFS_LUANTI_SIDE, TFS_LUANTI_SIDE, TFS_LUANTI_SIDE},
+    .unit = "node",
+    .north_up = true,
     .names = {"node", UINT16_MAX},
     .entries_max = 65536, /* ids have 16 bits */
     .decode = decode,

@@ -169,20 +169,12 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
            (chunk->key.group == 0 && tfs_luanti_map_coordinate(chunk->key, &ignored) == 0);
 }
 
-static const struct tfs_voxels voxels = {
-    TFS_CELLS_VOXELS(&tfs_luanti_cells),
-    .fixed = {TFS_LUANTI_SIDE, TFS_LUANTI_SIDE, TFS_LUANTI_SIDE},
-    .north_up = true,
-    .unit = "node",
-};
-
 const struct tfs_tree tfs_luanti_tree = {
     .root_files = root_files,
     .root_count = ROOT_FILES,
     .chunk_files = chunk_files,
     .chunk_count = CHUNK_FILES,
     .cells = &tfs_luanti_cells,
-    .voxels = &voxels,
     .chunk_create = chunk_create,
     .chunk_move = chunk_move,
     .fits = fits,

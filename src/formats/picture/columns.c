@@ -63,14 +63,14 @@ static uint64_t side(int32_t low, int32_t high, uint32_t edge)
     return (uint64_t)((int64_t)high - low + 1) * edge;
 }
 
-bool tfs_picture_box(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
+bool tfs_picture_box(const struct tfs_cells_kind *kind, const struct tfs_doc *doc,
                      struct tfs_picture_box *box)
 {
     struct tfs_key low, high;
 
     if (!tfs_doc_bounds(doc, 0, &low, &high))
         return false;
-    struct tfs_voxel_size chunk = tfs_voxels_size(voxels, doc);
+    struct tfs_voxel_size chunk = tfs_cells_size(kind, doc);
     *box = (struct tfs_picture_box){
         .chunk = chunk,
         .low = low,
@@ -80,7 +80,7 @@ bool tfs_picture_box(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
         .sx = side(low.x, high.x, chunk.x),
         .sy = side(low.y, high.y, chunk.y),
         .sz = side(low.z, high.z, chunk.z),
-        .north_up = voxels->north_up,
+        .north_up = kind->north_up,
     };
     while (box->sy >> box->drop > TFS_PICTURE_HEIGHT_MAX)
         box->drop++;
@@ -506,7 +506,7 @@ static int set_document(struct tfs_columns *c, struct tfs_save *save, const stru
     c->doc = doc;
     c->window = *window;
     c->limit = save->options.memory > 0 ? (size_t)save->options.memory : MEMORY_USUAL;
-    tfs_picture_box(save->tree->voxels, doc, &box);
+    tfs_picture_box(save->tree->cells, doc, &box);
     if (!tfs_picture_box_fits(&box)) {
         box.low = (struct tfs_key){0, window->low.x, box.low.y, window->low.z};
         box.sx = window->sx;

@@ -6,7 +6,7 @@
 #ifndef TFS_FORMATS_PICTURE_COLUMNS_H
 #define TFS_FORMATS_PICTURE_COLUMNS_H
 
-#include "formats/picture/picture.h"
+#include "formats/cells/cells.h"
 #include "image/png.h"
 
 #define TFS_PICTURE_HEIGHT_MAX 65535
@@ -18,7 +18,7 @@ struct tfs_picture_box {
     int64_t x, y, z;     /* the voxel there */
     uint64_t sx, sy, sz; /* sizes */
     unsigned drop;       /* low bits that heights lose: 0 where pictures of heights can tell them */
-    bool north_up;       /* tfs_voxels.north_up */
+    bool north_up;       /* tfs_cells_kind.north_up */
 };
 
 /* The row of pixels that shows the voxels at `z`, counted from box.z; and back. */
@@ -28,7 +28,7 @@ static inline uint64_t tfs_picture_row(const struct tfs_picture_box *box, uint64
 }
 
 /* False without chunks. */
-bool tfs_picture_box(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
+bool tfs_picture_box(const struct tfs_cells_kind *kind, const struct tfs_doc *doc,
                      struct tfs_picture_box *box);
 /* Is it a box that there are pictures of? */
 bool tfs_picture_box_fits(const struct tfs_picture_box *box);
@@ -38,7 +38,7 @@ int32_t tfs_picture_tile_chunks(uint32_t edge);
 /* tfs_lens.exists of tiles. */
 int tfs_picture_tile_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 /* How many tiles there are. */
-size_t tfs_picture_tiles_there(const struct tfs_voxels *voxels, const struct tfs_doc *doc);
+size_t tfs_picture_tiles_there(const struct tfs_cells_kind *kind, const struct tfs_doc *doc);
 /* What a picture of the file shows: all, or the tile that it is. ENOENT. */
 int tfs_picture_shown(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                       struct tfs_picture_box *box, struct tfs_error *err);

@@ -26,14 +26,14 @@ uint32_t tfs_picture_count(const struct tfs_tree *tree, const struct tfs_doc *do
 {
     struct tfs_picture_box box;
 
-    return tfs_picture_box(tree->voxels, doc, &box) && tfs_picture_box_fits(&box);
+    return tfs_picture_box(tree->cells, doc, &box) && tfs_picture_box_fits(&box);
 }
 
 uint32_t tfs_picture_map_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
     struct tfs_overview overview;
 
-    return tfs_picture_count(tree, doc) > 0 || tfs_overview_of(tree->voxels, doc, &overview);
+    return tfs_picture_count(tree, doc) > 0 || tfs_overview_of(tree->cells, doc, &overview);
 }
 
 /* What a pixel of map.png shows where it is no column. */
@@ -48,16 +48,16 @@ static void add_overview(struct tfs_buf *out, const struct tfs_overview *o)
 
 void tfs_picture_info(struct tfs_buf *out, const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
-    const struct tfs_voxels *voxels = tree->voxels;
+    const struct tfs_cells_kind *kind = tree->cells;
     const bool tiled = tfs_picture_tiles(tree, doc) > 0;
     struct tfs_picture_box box;
     struct tfs_overview o;
 
-    if (!tfs_picture_box(voxels, doc, &box)) {
+    if (!tfs_picture_box(kind, doc, &box)) {
         tfs_info_line(out, "pictures", "none, because there are no chunks");
         return;
     }
-    const bool overview = tfs_overview_of(voxels, doc, &o);
+    const bool overview = tfs_overview_of(kind, doc, &o);
     if (!tfs_picture_box_fits(&box))
         tfs_info_line(out, "pictures",
                       "%s, because the save is %" PRIu64 " x %" PRIu64 " voxels and %" PRIu64
@@ -75,7 +75,7 @@ void tfs_picture_info(struct tfs_buf *out, const struct tfs_tree *tree, const st
         tfs_info_line(out, "picture tiles",
                       "%zu in heightmaps and maps; X_Z.png begins at x %d * X "
                       "and z %d * Z",
-                      tfs_picture_tiles_there(voxels, doc), TFS_PICTURE_TILE, TFS_PICTURE_TILE);
+                      tfs_picture_tiles_there(kind, doc), TFS_PICTURE_TILE, TFS_PICTURE_TILE);
     if (box.sy > TFS_PICTURE_HEIGHT_MAX)
         return;
     if (tfs_picture_box_fits(&box))
@@ -333,7 +333,7 @@ static int read_heights(struct tfs_save *save, const struct tfs_doc *doc,
     struct tfs_columns *columns;
 
     memset(heights, 0, (size_t)(box->sx * box->sz) * sizeof(*heights));
-    if (!tfs_picture_box(save->tree->voxels, doc, &own))
+    if (!tfs_picture_box(save->tree->cells, doc, &own))
         return 0;
     if (own.sy > TFS_PICTURE_HEIGHT_MAX)
         return tfs_fail(err, -EFBIG, "the save is higher than a picture can tell");

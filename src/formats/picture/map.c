@@ -172,7 +172,7 @@ static int map_range(struct tfs_save *save, const struct tfs_doc *doc, struct tf
     struct tfs_map map = {.columns = NULL};
     struct tfs_overview overview;
 
-    if (at.param == NULL && tfs_overview_of(save->tree->voxels, doc, &overview))
+    if (at.param == NULL && tfs_overview_of(save->tree->cells, doc, &overview))
         return tfs_overview_part(save, doc, &overview, offset, size, out, err);
     if (tfs_picture_shown(save, doc, at, &map.box, err) < 0)
         return err->code;
@@ -202,7 +202,7 @@ static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct
     struct tfs_error ignored = {0};
     struct tfs_overview overview;
 
-    if (at.param == NULL && tfs_overview_of(save->tree->voxels, doc, &overview))
+    if (at.param == NULL && tfs_overview_of(save->tree->cells, doc, &overview))
         return tfs_overview_size(&overview);
     if (tfs_picture_shown(save, doc, at, &box, &ignored) < 0)
         return ignored.code;

@@ -36,7 +36,7 @@ struct tfs_overview {
 };
 
 /* False: there is none, because a map shows all, or a chunk alone is too wide. */
-bool tfs_overview_of(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
+bool tfs_overview_of(const struct tfs_cells_kind *kind, const struct tfs_doc *doc,
                      struct tfs_overview *overview);
 int64_t tfs_overview_size(const struct tfs_overview *overview);
 /* Appends the `size` bytes at `offset`, or as many as there are. */

@@ -40,11 +40,11 @@ static uint32_t scaled(uint64_t size, unsigned scale)
     return (uint32_t)((size + (UINT64_C(1) << scale) - 1) >> scale);
 }
 
-bool tfs_overview_of(const struct tfs_voxels *voxels, const struct tfs_doc *doc,
+bool tfs_overview_of(const struct tfs_cells_kind *kind, const struct tfs_doc *doc,
                      struct tfs_overview *o)
 {
     *o = (struct tfs_overview){.scale = 0};
-    if (!tfs_picture_box(voxels, doc, &o->box) || tfs_picture_box_fits(&o->box) ||
+    if (!tfs_picture_box(kind, doc, &o->box) || tfs_picture_box_fits(&o->box) ||
         o->box.chunk.x > TFS_PNG_SIDE_MAX || o->box.chunk.z > TFS_PNG_SIDE_MAX)
         return false;
     const uint64_t longest = o->box.sx > o->box.sz ? o->box.sx : o->box.sz;

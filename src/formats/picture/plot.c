@@ -147,13 +147,12 @@ static int compute_one(const struct worker *w, struct tfs_plot_entry *entry,
                        const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_plot_work *c = w->all;
-    const struct tfs_voxels *voxels = c->save->tree->voxels;
     const size_t count = (size_t)c->box->chunk.x * c->box->chunk.z;
     struct tfs_column *columns = w->columns;
 
     memset(columns, 0, count * sizeof(*columns));
     if (err->code == 0 && (chunk->flags & TFS_CHUNK_DAMAGED) == 0)
-        voxels->columns(c->save, c->doc, chunk, columns, err);
+        tfs_columns_of(c->save, c->doc, chunk, columns, err);
     if (err->code == -EBADMSG || err->code == -EFBIG || err->code == -ENOTSUP) {
         tfs_error_reset(err);
         memset(columns, 0, count * sizeof(*columns));

@@ -3,7 +3,7 @@
  *
  * Three steps: what voxel stands on top where one is needed; which voxel each raised column takes;
  * then chunk by chunk, each opened once, its part of every changed column. Must not know games: a
- * voxel is a string of bytes, and here a number in a pool of such strings.
+ * voxel is a number in a pool.
  */
 #include "formats/picture/sculpt.h"
 
@@ -13,106 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/map.h"
+#include "formats/cells/voxels.h"
 
-#define NO_VOXEL   0 /* numbers count from 1 */
 #define NEIGHBOURS 8
-
-/* Distinct voxels. */
-struct pool {
-    struct item {
-        uint8_t *bytes;
-        uint8_t *full; /* the same as a full one */
-        size_t size;
-        uint64_t uses;     /* columns that have it on top, among those looked at */
-        struct item *twin; /* another one of the same hash */
-        uint32_t number;
-    } * *items;
-    uint32_t count;
-    struct tfs_map by_hash;
-};
 
 struct sculpt {
     struct tfs_save *save;
     struct tfs_edit *edit;
-    const struct tfs_voxels *voxels;
     const struct tfs_picture_box *box;
     const uint16_t *before, *after;
     size_t count;    /* pixels */
     uint8_t *wanted; /* is the top voxel of this column needed? */
     uint32_t *voxel; /* of the column's top, where it was needed; then what it is raised with */
-    struct pool pool;
+    bool partial;    /* voxels of the game can be */
+    struct tfs_voxel_pool pool;
     struct tfs_error *err;
 };
-
-/* ---- the pool -------------------------------------------------------------------------------- */
-
-static void pool_release(struct pool *pool)
-{
-    for (uint32_t i = 0; i < pool->count; i++) {
-        free(pool->items[i]->bytes);
-        free(pool->items[i]->full);
-        free(pool->items[i]);
-    }
-    free(pool->items);
-    tfs_map_release(&pool->by_hash);
-}
-
-static uint64_t hash_of(struct tfs_span voxel)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-
-    for (size_t i = 0; i < voxel.size; i++)
-        hash = (hash ^ voxel.data[i]) * UINT64_C(1099511628211);
-    return hash | 1;
-}
-
-/* A new item, not in the pool yet; NULL: no memory. */
-static struct item *item_create(const struct tfs_voxels *voxels, struct tfs_span voxel)
-{
-    struct item *item = calloc(1, sizeof(*item));
-
-    if (item == NULL)
-        return NULL;
-    item->bytes = malloc(voxel.size + 1);
-    item->full = malloc(voxel.size + 1);
-    if (item->bytes == NULL || item->full == NULL) {
-        free(item->bytes);
-        free(item->full);
-        free(item);
-        return NULL;
-    }
-    item->size = voxel.size;
-    memcpy(item->bytes, voxel.data, voxel.size);
-    memcpy(item->full, voxel.data, voxel.size);
-    if (voxels->make_full != NULL)
-        voxels->make_full(voxels, item->full);
-    return item;
-}
-
-/* The item of these bytes, made when there is none; NULL: no memory. */
-static struct item *pool_item(struct pool *pool, const struct tfs_voxels *voxels,
-                              struct tfs_span voxel)
-{
-    uint64_t hash = hash_of(voxel);
-    struct item *first = tfs_map_find(&pool->by_hash, hash);
-
-    for (struct item *item = first; item != NULL; item = item->twin)
-        if (item->size == voxel.size && memcmp(item->bytes, voxel.data, voxel.size) == 0)
-            return item;
-    struct item **items = tfs_array_grow(pool->items, pool->count, sizeof(struct item *));
-    if (items == NULL)
-        return NULL;
-    pool->items = items;
-    struct item *item = item_create(voxels, voxel);
-    if (item == NULL)
-        return NULL;
-    pool->items[pool->count++] = item;
-    item->number = pool->count;
-    item->twin = first;
-    return tfs_map_set(&pool->by_hash, hash, item) < 0 ? NULL : item;
-}
 
 /* ---- which top voxels are needed ------------------------------------------------------------- */
 
@@ -190,45 +106,24 @@ static bool holds_wanted_top(const struct sculpt *s, const struct patch *patch, 
            s->before[pixel] <= patch->base + s->box->chunk.y;
 }
 
-static int take_top(struct sculpt *s, const struct patch *patch, const void *chunk,
-                    struct tfs_stretch at, struct tfs_buf *bytes)
-{
-    size_t pixel = patch->pixel + at.z * (size_t)s->box->sx + at.x;
-
-    at.from = s->before[pixel] - patch->base - 1;
-    at.to = at.from + 1;
-    tfs_buf_clear(bytes);
-    if (s->voxels->take(chunk, at, bytes, s->err) < 0 || tfs_buf_check(bytes, s->err) < 0)
-        return s->err->code;
-    struct item *item = pool_item(&s->pool, s->voxels, tfs_buf_span(bytes));
-    if (item == NULL)
-        return tfs_fail_memory(s->err);
-    item->uses++;
-    s->voxel[pixel] = item->number;
-    return 0;
-}
-
 /* All needed top voxels in one chunk, which is opened when the first is found. */
 static int take_tops_of(struct sculpt *s, struct tfs_key key)
 {
     const struct patch patch = patch_of(s->box, key);
-    struct tfs_buf bytes = {0};
-    void *chunk = NULL;
-    struct tfs_stretch at = {0};
+    struct tfs_voxel_chunk chunk = {.cells = NULL};
 
-    for (at.z = 0; at.z < s->box->chunk.z && s->err->code == 0; at.z++)
-        for (at.x = 0; at.x < s->box->chunk.x && s->err->code == 0; at.x++) {
-            size_t pixel = patch.pixel + at.z * (size_t)s->box->sx + at.x;
+    for (uint32_t z = 0; z < s->box->chunk.z && s->err->code == 0; z++)
+        for (uint32_t x = 0; x < s->box->chunk.x && s->err->code == 0; x++) {
+            const size_t pixel = patch.pixel + z * (size_t)s->box->sx + x;
             if (!holds_wanted_top(s, &patch, pixel))
                 continue;
-            if (chunk == NULL &&
-                tfs_voxels_open(s->voxels, s->save, tfs_edit_doc(s->edit), key, &chunk, s->err) < 0)
+            if (chunk.cells == NULL && tfs_voxel_chunk_open(&chunk, &s->pool, s->save,
+                                                            tfs_edit_doc(s->edit), key, s->err) < 0)
                 break;
-            take_top(s, &patch, chunk, at, &bytes);
+            const uint32_t at[] = {x, s->before[pixel] - patch.base - 1, z};
+            tfs_voxel_at(&s->pool, &chunk, at, &s->voxel[pixel], s->err);
         }
-    if (chunk != NULL)
-        tfs_voxels_close(s->voxels, chunk);
-    tfs_buf_release(&bytes);
+    tfs_voxel_chunk_release(&chunk);
     return s->err->code;
 }
 
@@ -263,7 +158,7 @@ static uint32_t most_common_around(const struct sculpt *s, size_t i)
 {
     size_t around[NEIGHBOURS];
     unsigned count = neighbours_of(s, i, around), best = 0;
-    uint32_t voxel = NO_VOXEL;
+    uint32_t voxel = TFS_VOXEL_NONE;
 
     for (unsigned k = 0; k < count; k++) {
         unsigned same = 0;
@@ -277,17 +172,22 @@ static uint32_t most_common_around(const struct sculpt *s, size_t i)
     return voxel;
 }
 
-static uint32_t most_common_of_all(const struct sculpt *s)
+static int most_common_of_all(struct sculpt *s, uint32_t *voxel)
 {
+    uint64_t *uses = calloc(s->pool.voxels.count, sizeof(*uses));
     uint64_t best = 0;
-    uint32_t voxel = NO_VOXEL;
 
-    for (uint32_t i = 0; i < s->pool.count; i++)
-        if (s->pool.items[i]->uses > best) {
-            best = s->pool.items[i]->uses;
-            voxel = i + 1;
+    if (uses == NULL)
+        return tfs_fail_memory(s->err);
+    for (size_t i = 0; i < s->count; i++)
+        uses[s->voxel[i]]++;
+    for (uint32_t i = TFS_VOXEL_NONE + 1; i < s->pool.voxels.count; i++)
+        if (uses[i] > best) {
+            best = uses[i];
+            *voxel = i;
         }
-    return voxel;
+    free(uses);
+    return 0;
 }
 
 static int refuse(struct sculpt *s, size_t pixel, const char *why)
@@ -314,15 +214,17 @@ static int refuse_inside(struct sculpt *s, size_t pixel, const struct tfs_error 
 /* Empty columns are only looked at by themselves here: what they get does not spread. */
 static int choose_voxels(struct sculpt *s)
 {
-    uint32_t common = most_common_of_all(s);
+    uint32_t common = TFS_VOXEL_NONE;
 
+    if (most_common_of_all(s, &common) < 0)
+        return s->err->code;
     for (size_t i = 0; i < s->count; i++) {
         if (!raised(s, i) || s->before[i] > 0)
             continue;
         s->voxel[i] = most_common_around(s, i);
-        if (s->voxel[i] == NO_VOXEL)
+        if (s->voxel[i] == TFS_VOXEL_NONE)
             s->voxel[i] = common;
-        if (s->voxel[i] == NO_VOXEL)
+        if (s->voxel[i] == TFS_VOXEL_NONE)
             return refuse(s, i,
                           "nothing can be raised here: the save has no voxel that could be "
                           "repeated");
@@ -340,7 +242,7 @@ static void changed_range(const struct sculpt *s, size_t i, uint32_t *from, uint
 
     *from = before < after ? before : after;
     *to = before < after ? after : before;
-    if (before < after && before > 0 && s->voxels->make_full != NULL)
+    if (before < after && before > 0 && s->partial)
         (*from)--;
 }
 
@@ -357,30 +259,21 @@ static bool clip(const struct sculpt *s, const struct patch *patch, uint32_t fro
     return true;
 }
 
-static int lower(const struct sculpt *s, void *chunk, struct tfs_stretch at, struct tfs_error *err)
-{
-    return s->voxels->lower != NULL ? s->voxels->lower(chunk, at, err)
-                                    : s->voxels->clear(chunk, at, err);
-}
-
 /* One column's part in the chunk. The highest voxel keeps the value that the top had; those below
  * are full. */
-static int change_column(const struct sculpt *s, const struct patch *patch, void *chunk,
+static int change_column(struct sculpt *s, const struct patch *patch, struct tfs_voxel_edit *e,
                          size_t pixel, struct tfs_stretch at, struct tfs_error *err)
 {
-    uint32_t from, to;
+    uint32_t from, to, full;
 
     changed_range(s, pixel, &from, &to);
     if (!raised(s, pixel))
-        return clip(s, patch, from, to, &at) ? lower(s, chunk, at, err) : 0;
-
-    const struct item *item = s->pool.items[s->voxel[pixel] - 1];
-    if (clip(s, patch, from, to - 1, &at) &&
-        s->voxels->fill(chunk, at, (struct tfs_span){item->full, item->size}, err) < 0)
+        return clip(s, patch, from, to, &at) ? tfs_voxel_clear(e, at, true, err) : 0;
+    if (tfs_voxel_fill_up(&s->pool, s->voxel[pixel], &full, err) < 0)
         return err->code;
-    if (!clip(s, patch, to - 1, to, &at))
-        return 0;
-    return s->voxels->fill(chunk, at, (struct tfs_span){item->bytes, item->size}, err);
+    if (clip(s, patch, from, to - 1, &at) && tfs_voxel_put(e, at, full, err) < 0)
+        return err->code;
+    return clip(s, patch, to - 1, to, &at) ? tfs_voxel_put(e, at, s->voxel[pixel], err) : 0;
 }
 
 /* The first pixel of the patch whose change reaches into the chunk; with `raise`, one that is
@@ -409,14 +302,17 @@ static int refuse_high(struct sculpt *s, size_t pixel, const char *why, uint64_t
     return refuse(s, pixel, text);
 }
 
+/* Where chunks may have no voxels, it gets them as the first that is put there is stored. */
 static int create_chunk(struct sculpt *s, struct tfs_key key, struct tfs_error *err)
 {
     const struct tfs_tree *tree = s->save->tree;
+    const struct tfs_chunk bare = {.key = key, .slot = TFS_SLOT_NONE};
 
     if (tree->chunk_create == NULL)
         return tfs_fail(err, -ENOTSUP, "too high: the save can hold no further chunk");
-    return (s->voxels->create != NULL ? s->voxels->create : tree->chunk_create)(s->save, s->edit,
-                                                                                key, err);
+    if (tree->chunk_create(s->save, s->edit, key, err) == 0 && tree->cells->blank != NULL)
+        tfs_edit_put(s->edit, &bare, err);
+    return err->code;
 }
 
 /* The chunk above the value `most` could not be created. */
@@ -445,7 +341,7 @@ static int need_chunk(struct sculpt *s, const struct patch *patch, bool *there)
 }
 
 /* The chunk's part of every changed column. */
-static int change_columns(struct sculpt *s, const struct patch *patch, void *chunk)
+static int change_columns(struct sculpt *s, const struct patch *patch, struct tfs_voxel_edit *e)
 {
     struct tfs_stretch at = {0};
     struct tfs_error inside = {0};
@@ -454,7 +350,7 @@ static int change_columns(struct sculpt *s, const struct patch *patch, void *chu
         for (at.x = 0; at.x < s->box->chunk.x; at.x++) {
             size_t pixel = patch->pixel + at.z * (size_t)s->box->sx + at.x;
             if (s->before[pixel] != s->after[pixel] &&
-                change_column(s, patch, chunk, pixel, at, &inside) < 0)
+                change_column(s, patch, e, pixel, at, &inside) < 0)
                 return refuse_inside(s, pixel, &inside);
         }
     return 0;
@@ -465,19 +361,18 @@ static int change_chunk(struct sculpt *s, struct tfs_key key)
     const struct patch patch = patch_of(s->box, key);
     const size_t first = first_change(s, &patch, false);
     struct tfs_error inside = {0};
+    struct tfs_voxel_edit e = {.pool = NULL};
     bool there;
-    void *chunk;
 
     if (first == s->count)
         return 0;
     if (need_chunk(s, &patch, &there) < 0 || !there)
         return s->err->code;
-    if (tfs_voxels_open(s->voxels, s->save, tfs_edit_doc(s->edit), key, &chunk, &inside) < 0)
-        return refuse_inside(s, first, &inside);
-    if (change_columns(s, &patch, chunk) == 0 &&
-        s->voxels->store(s->save, s->edit, chunk, &inside) < 0)
+    if (tfs_voxel_edit_open(&e, &s->pool, s->save, tfs_edit_doc(s->edit), key, &inside) < 0 ||
+        (change_columns(s, &patch, &e) == 0 &&
+         tfs_cells_edit_finish(&e.cells, s->edit, &inside) < 0))
         refuse_inside(s, first, &inside);
-    tfs_voxels_close(s->voxels, chunk);
+    tfs_voxel_edit_close(&e);
     return s->err->code;
 }
 
@@ -572,7 +467,6 @@ int tfs_sculpt(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_pi
 {
     struct sculpt s = {.save = save,
                        .edit = edit,
-                       .voxels = save->tree->voxels,
                        .box = box,
                        .before = before,
                        .after = after,
@@ -581,16 +475,19 @@ int tfs_sculpt(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_pi
 
     if (memcmp(before, after, s.count * sizeof(*before)) == 0)
         return 0;
+    for (unsigned p = 0; p < save->tree->cells->count; p++)
+        s.partial = s.partial || (save->tree->cells->planes[p].flags & TFS_PLANE_PARTIAL) != 0;
     s.wanted = calloc(s.count, sizeof(*s.wanted));
     s.voxel = calloc(s.count, sizeof(*s.voxel));
     if (s.wanted == NULL || s.voxel == NULL) {
         tfs_fail_memory(err);
-    } else if (check_heights(&s) == 0) {
+    } else if (tfs_voxel_pool_begin(&s.pool, save->tree->cells, err) == 0 &&
+               check_heights(&s) == 0) {
         want_tops(&s);
         if (take_tops(&s) == 0 && choose_voxels(&s) == 0)
             change_all(&s);
     }
-    pool_release(&s.pool);
+    tfs_voxel_pool_release(&s.pool);
     free(s.wanted);
     free(s.voxel);
     return err->code;

@@ -21,38 +21,38 @@ int32_t tfs_picture_tile_chunks(uint32_t edge)
 }
 
 /* NULL: there is no memory. */
-static const struct tfs_doc_areas *tiles_of(const struct tfs_voxels *voxels,
+static const struct tfs_doc_areas *tiles_of(const struct tfs_cells_kind *kind,
                                             const struct tfs_doc *doc)
 {
-    const struct tfs_voxel_size chunk = tfs_voxels_size(voxels, doc);
+    const struct tfs_voxel_size chunk = tfs_cells_size(kind, doc);
 
     return tfs_doc_areas(doc, tfs_picture_tile_chunks(chunk.x), tfs_picture_tile_chunks(chunk.z));
 }
 
-static bool are_there(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
+static bool are_there(const struct tfs_cells_kind *kind, const struct tfs_doc *doc)
 {
     struct tfs_picture_box box;
 
-    return tfs_picture_box(voxels, doc, &box) && box.sy <= TFS_PICTURE_HEIGHT_MAX &&
+    return tfs_picture_box(kind, doc, &box) && box.sy <= TFS_PICTURE_HEIGHT_MAX &&
            box.chunk.x <= TFS_PNG_SIDE_MAX && box.chunk.z <= TFS_PNG_SIDE_MAX;
 }
 
 uint32_t tfs_picture_tiles(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
-    const struct tfs_voxels *voxels = tree->voxels;
+    const struct tfs_cells_kind *kind = tree->cells;
     const struct tfs_doc_areas *tiles = NULL;
 
     if (tree->tiled == TFS_TILED_NEVER ||
         (tree->tiled == TFS_TILED_IF_WIDE && tfs_picture_count(tree, doc) > 0))
         return 0;
-    if (are_there(voxels, doc))
-        tiles = tiles_of(voxels, doc);
+    if (are_there(kind, doc))
+        tiles = tiles_of(kind, doc);
     return tiles == NULL ? 0 : tiles->end;
 }
 
-size_t tfs_picture_tiles_there(const struct tfs_voxels *voxels, const struct tfs_doc *doc)
+size_t tfs_picture_tiles_there(const struct tfs_cells_kind *kind, const struct tfs_doc *doc)
 {
-    const struct tfs_doc_areas *tiles = tiles_of(voxels, doc);
+    const struct tfs_doc_areas *tiles = tiles_of(kind, doc);
 
     return tiles == NULL ? 0 : tiles->count;
 }
@@ -60,10 +60,10 @@ size_t tfs_picture_tiles_there(const struct tfs_voxels *voxels, const struct tfs
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* The tile of that number; false: there is none. */
-static bool tile_at(const struct tfs_voxels *voxels, const struct tfs_doc *doc, uint32_t member,
+static bool tile_at(const struct tfs_cells_kind *kind, const struct tfs_doc *doc, uint32_t member,
                     struct tfs_key *tile)
 {
-    const struct tfs_doc_areas *tiles = tiles_of(voxels, doc);
+    const struct tfs_doc_areas *tiles = tiles_of(kind, doc);
 
     if (tiles == NULL || member >= tiles->end || tiles->keys[member].group != 0)
         return false;
@@ -76,7 +76,7 @@ static void tile_name(const struct tfs_tree *tree, const struct tfs_doc *doc, ui
 {
     struct tfs_key tile;
 
-    if (tile_at(tree->voxels, doc, member, &tile))
+    if (tile_at(tree->cells, doc, member, &tile))
         tfs_buf_printf(out, "%d_%d.png", tile.x, tile.z);
 }
 
@@ -93,7 +93,7 @@ static const char *take_coordinate(const char *text, int32_t *value)
 static bool tile_find(const struct tfs_tree *tree, const struct tfs_doc *doc, const char *name,
                       uint32_t *member)
 {
-    const struct tfs_doc_areas *tiles = tiles_of(tree->voxels, doc);
+    const struct tfs_doc_areas *tiles = tiles_of(tree->cells, doc);
     struct tfs_key tile = {0};
     char again[40];
     const char *end = take_coordinate(name, &tile.x);
@@ -109,12 +109,12 @@ static bool tile_find(const struct tfs_tree *tree, const struct tfs_doc *doc, co
 
 /* The box of a tile of the pictures: number `member` of tfs_picture_tiles. False: there is no such
  * tile. */
-static bool tile_box(const struct tfs_voxels *voxels, const struct tfs_doc *doc, uint32_t member,
+static bool tile_box(const struct tfs_cells_kind *kind, const struct tfs_doc *doc, uint32_t member,
                      struct tfs_picture_box *box)
 {
     struct tfs_key tile;
 
-    if (!tile_at(voxels, doc, member, &tile) || !tfs_picture_box(voxels, doc, box) ||
+    if (!tile_at(kind, doc, member, &tile) || !tfs_picture_box(kind, doc, box) ||
         box->sy > TFS_PICTURE_HEIGHT_MAX)
         return false;
     const int32_t x = tfs_picture_tile_chunks(box->chunk.x),
@@ -132,16 +132,16 @@ int tfs_picture_tile_exists(struct tfs_save *save, const struct tfs_doc *doc, st
 {
     struct tfs_key tile;
 
-    return tile_at(save->tree->voxels, doc, at.member, &tile);
+    return tile_at(save->tree->cells, doc, at.member, &tile);
 }
 
 int tfs_picture_shown(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                       struct tfs_picture_box *box, struct tfs_error *err)
 {
-    const struct tfs_voxels *voxels = save->tree->voxels;
+    const struct tfs_cells_kind *kind = save->tree->cells;
 
-    if (at.param != NULL ? tile_box(voxels, doc, at.member, box)
-                         : tfs_picture_box(voxels, doc, box) && tfs_picture_box_fits(box))
+    if (at.param != NULL ? tile_box(kind, doc, at.member, box)
+                         : tfs_picture_box(kind, doc, box) && tfs_picture_box_fits(box))
         return 0;
     return tfs_fail(err, -ENOENT, "there is no picture of this save, info.txt says why");
 }
@@ -170,12 +170,12 @@ static int chunk_changed(void *arg, const struct tfs_chunk *before, const struct
 }
 
 /* Tiles with a chunk that changed. The caller knows that nothing else changed them. */
-static bool find_changes(const struct tfs_voxels *voxels, const struct tfs_doc *before,
+static bool find_changes(const struct tfs_cells_kind *kind, const struct tfs_doc *before,
                          const struct tfs_doc *after, uint32_t count, bool *changed)
 {
-    const struct tfs_voxel_size chunk = tfs_voxels_size(voxels, after);
-    struct changes changes = {.before = tiles_of(voxels, before),
-                              .after = tiles_of(voxels, after),
+    const struct tfs_voxel_size chunk = tfs_cells_size(kind, after);
+    struct changes changes = {.before = tiles_of(kind, before),
+                              .after = tiles_of(kind, after),
                               .x = tfs_picture_tile_chunks(chunk.x),
                               .z = tfs_picture_tile_chunks(chunk.z),
                               .count = count,
@@ -189,27 +189,27 @@ static bool find_changes(const struct tfs_voxels *voxels, const struct tfs_doc *
 
 /* Heights count from the bottom of the save, and so does what shades the ground. Chunks of another
  * size make other tiles. */
-static bool same_height(const struct tfs_voxels *voxels, const struct tfs_doc *before,
+static bool same_height(const struct tfs_cells_kind *kind, const struct tfs_doc *before,
                         const struct tfs_doc *after, bool top)
 {
     struct tfs_picture_box a, b;
 
-    return tfs_picture_box(voxels, before, &a) && tfs_picture_box(voxels, after, &b) &&
+    return tfs_picture_box(kind, before, &a) && tfs_picture_box(kind, after, &b) &&
            a.chunk.x == b.chunk.x && a.chunk.z == b.chunk.z && a.y == b.y && (!top || a.sy == b.sy);
 }
 
 static bool heights_change(const struct tfs_tree *tree, const struct tfs_doc *before,
                            const struct tfs_doc *after, uint32_t count, bool *changed)
 {
-    return same_height(tree->voxels, before, after, false) &&
-           find_changes(tree->voxels, before, after, count, changed);
+    return same_height(tree->cells, before, after, false) &&
+           find_changes(tree->cells, before, after, count, changed);
 }
 
 static bool maps_change(const struct tfs_tree *tree, const struct tfs_doc *before,
                         const struct tfs_doc *after, uint32_t count, bool *changed)
 {
-    return same_height(tree->voxels, before, after, true) &&
-           find_changes(tree->voxels, before, after, count, changed);
+    return same_height(tree->cells, before, after, true) &&
+           find_changes(tree->cells, before, after, count, changed);
 }
 
 const struct tfs_family tfs_heightmap_tiles = {tile_name, tile_find, heights_change};

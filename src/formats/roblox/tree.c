@@ -153,17 +153,6 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
     return tfs_edit_move(edit, from, to, TFS_RBX_ORDER_NEW, err);
 }
 
-static struct tfs_voxel_size size(const struct tfs_doc *doc)
-{
-    return tfs_rbx_cells.group_size(doc, 0);
-}
-
-static const struct tfs_voxels voxels = {
-    TFS_CELLS_VOXELS(&tfs_rbx_cells), .size = size,
-    .sides = tfs_cells_voxels_sides,  .make_full = tfs_cells_voxels_make_full,
-    .absent_is_empty = true,
-};
-
 const struct tfs_tree tfs_rbx_tree = {
     .root_files = root_files,
     .root_count = ROOT_FILES,
@@ -176,7 +165,6 @@ const struct tfs_tree tfs_rbx_tree = {
     .groups = groups,
     .fixed_groups = true,
     .cells = &tfs_rbx_cells,
-    .voxels = &voxels,
     .chunk_create = chunk_create,
     .chunk_remove = chunk_remove,
     .chunk_move = chunk_move,

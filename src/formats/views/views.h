@@ -6,7 +6,6 @@
 #define TFS_FORMATS_VIEWS_VIEWS_H
 
 #include "formats/cells/edit.h"
-#include "formats/diff/sum.h"
 #include "formats/renaming.h"
 #include "formats/voxel_table.h"
 
@@ -74,62 +73,5 @@ extern const struct tfs_lens tfs_cells_values_lens;
 /* Gives the names of all chunks, some more than once. What cannot be read has none. */
 int tfs_cells_all_names(struct tfs_save *save, const struct tfs_doc *doc, tfs_name_fn each,
                         void *arg, struct tfs_error *err);
-
-/* ---- pictures and comparing (voxels.c) ------------------------------------------------------- */
-
-int tfs_cells_columns(struct tfs_save *save, const struct tfs_doc *doc,
-                      const struct tfs_chunk *chunk, struct tfs_column *columns,
-                      struct tfs_error *err);
-int tfs_cells_voxels_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                          void *chunk, struct tfs_error *err);
-void tfs_cells_voxels_close(void *chunk);
-int tfs_cells_voxels_store(struct tfs_save *save, struct tfs_edit *edit, void *chunk,
-                           struct tfs_error *err);
-int tfs_cells_voxels_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
-                          struct tfs_error *err);
-int tfs_cells_voxels_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
-                          struct tfs_error *err);
-int tfs_cells_voxels_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err);
-int tfs_cells_voxels_lower(void *chunk, struct tfs_stretch at, struct tfs_error *err);
-void tfs_cells_voxels_print(const struct tfs_voxels *voxels, struct tfs_span voxel, bool brief,
-                            struct tfs_buf *out);
-bool tfs_cells_voxels_empty(const struct tfs_voxels *voxels, struct tfs_span voxel);
-/* Of a kind with planes of TFS_PLANE_PARTIAL; and of one whose chunks have several sizes. */
-void tfs_cells_voxels_make_full(const struct tfs_voxels *voxels, uint8_t *voxel);
-struct tfs_voxel_size tfs_cells_voxels_sides(const void *chunk);
-int tfs_cells_voxels_sum(struct tfs_save *save, const struct tfs_doc *doc,
-                         const struct tfs_chunk *chunk, struct tfs_voxel_sum *sum,
-                         struct tfs_error *err);
-
-/* The members of struct tfs_voxels of a game whose first plane has names, of whichever kind. */
-#define TFS_CELLS_VOXELS(kind)                                                                     \
-    .cells = (kind), .columns = tfs_cells_columns, .chunk_size = sizeof(struct tfs_cells_edit),    \
-    .open = tfs_cells_voxels_open, .close = tfs_cells_voxels_close,                                \
-    .store = tfs_cells_voxels_store, .take = tfs_cells_voxels_take, .fill = tfs_cells_voxels_fill, \
-    .clear = tfs_cells_voxels_clear, .lower = tfs_cells_voxels_lower,                              \
-    .print = tfs_cells_voxels_print, .empty = tfs_cells_voxels_empty, .sum = tfs_cells_voxels_sum
-
-/* ---- the same of planes of numbers (numbers_voxels.c) ---------------------------------------- */
-
-int tfs_numbers_voxels_take(const void *chunk, struct tfs_stretch at, struct tfs_buf *voxel,
-                            struct tfs_error *err);
-int tfs_numbers_voxels_fill(void *chunk, struct tfs_stretch at, struct tfs_span voxel,
-                            struct tfs_error *err);
-int tfs_numbers_voxels_clear(void *chunk, struct tfs_stretch at, struct tfs_error *err);
-void tfs_numbers_voxels_print(const struct tfs_voxels *voxels, struct tfs_span voxel, bool brief,
-                              struct tfs_buf *out);
-bool tfs_numbers_voxels_empty(const struct tfs_voxels *voxels, struct tfs_span voxel);
-int tfs_numbers_voxels_sum(struct tfs_save *save, const struct tfs_doc *doc,
-                           const struct tfs_chunk *chunk, struct tfs_voxel_sum *sum,
-                           struct tfs_error *err);
-
-/* The members of struct tfs_voxels but for `columns` and `size`. */
-#define TFS_NUMBERS_VOXELS(kind)                                                                   \
-    .cells = (kind), .chunk_size = sizeof(struct tfs_cells_edit), .open = tfs_cells_voxels_open,   \
-    .close = tfs_cells_voxels_close, .store = tfs_cells_voxels_store,                              \
-    .take = tfs_numbers_voxels_take, .fill = tfs_numbers_voxels_fill,                              \
-    .clear = tfs_numbers_voxels_clear, .sides = tfs_cells_voxels_sides,                            \
-    .print = tfs_numbers_voxels_print, .empty = tfs_numbers_voxels_empty,                          \
-    .sum = tfs_numbers_voxels_sum
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Strings of bytes <-> their numbers: a list, and a hash table of places in it.
  */
-#include "formats/diff/words.h"
+#include "base/words.h"
 
 #include <stdlib.h>
 #include <string.h>

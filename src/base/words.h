@@ -1,8 +1,8 @@
 /*
  * Strings of bytes, each kept once under a number that counts from 0. Zero-initialised = empty.
  */
-#ifndef TFS_FORMATS_DIFF_WORDS_H
-#define TFS_FORMATS_DIFF_WORDS_H
+#ifndef TFS_BASE_WORDS_H
+#define TFS_BASE_WORDS_H
 
 #include "base/buf.h"
 
