@@ -58,22 +58,28 @@ static void copy_layers(const struct view *v, uint64_t i, uint32_t count, uint8_
     }
 }
 
-/* What the rule says for the squares of one row of a tile. */
-static void rule_row(const struct view *v, const struct tfs_beamng_tile *tile, uint32_t z,
-                     uint8_t corners[TFS_BEAMNG_TILE_SIDE * CORNERS])
-{
-    uint8_t here[TFS_BEAMNG_TILE_SIDE + 1] = {0}, north[TFS_BEAMNG_TILE_SIDE + 1] = {0};
-    const uint32_t side = tfs_beamng_layout_of(v->doc)->side;
-    uint64_t i = (uint64_t)z * side + tile->x;
+#define PATCH ((TFS_BEAMNG_TILE_SIDE + 1) * (TFS_BEAMNG_TILE_SIDE + 1))
 
-    copy_layers(v, i, tile->width + 1, here);
-    copy_layers(v, i + side, tile->width + 1, north);
-    for (uint32_t x = 0; x < tile->width; x++, corners += CORNERS) {
-        corners[0] = here[x];
-        corners[1] = here[x + 1];
-        corners[2] = north[x];
-        corners[3] = north[x + 1];
-    }
+/* The layers that squares of a tile read, from column x and row z of it on: a column and a row more
+ * than there are squares. How many in a row. */
+static uint32_t read_patch(const struct view *v, const struct tfs_beamng_tile *tile, uint32_t x,
+                           uint32_t z, uint8_t patch[PATCH])
+{
+    const uint32_t pitch = tile->width - x + 1;
+
+    for (; z <= tile->height; z++, patch += pitch)
+        copy_layers(v, (uint64_t)(tile->z + z) * tfs_beamng_layout_of(v->doc)->side + tile->x + x,
+                    pitch, patch);
+    return pitch;
+}
+
+/* What the rule says of a square of a patch. */
+static void rule(const uint8_t *at, uint32_t pitch, uint8_t corners[CORNERS])
+{
+    corners[0] = at[0];
+    corners[1] = at[1];
+    corners[2] = at[pitch];
+    corners[3] = at[pitch + 1];
 }
 
 static bool has_corners(const struct tfs_doc *doc)
@@ -84,7 +90,7 @@ static bool has_corners(const struct tfs_doc *doc)
 uint64_t tfs_beamng_corners_odd(const struct tfs_doc *doc)
 {
     const struct view v = {.doc = doc};
-    uint8_t rule[TFS_BEAMNG_TILE_SIDE * CORNERS];
+    uint8_t patch[PATCH], corners[CORNERS];
     uint64_t odd = 0;
 
     for (size_t i = 0; i < doc->count && has_corners(doc); i++) {
@@ -92,16 +98,25 @@ uint64_t tfs_beamng_corners_odd(const struct tfs_doc *doc)
         struct tfs_beamng_tile tile = tfs_beamng_tile_of(tfs_beamng_layout_of(doc), chunk->key);
         const uint8_t *stored =
             tfs_beamng_tile_plane(tfs_beamng_planes_of(chunk), &tile, &tfs_beamng_corners).data;
-        for (uint32_t z = tile.z; z < tile.z + tile.height; z++) {
-            rule_row(&v, &tile, z, rule);
-            for (uint32_t x = 0; x < tile.width; x++, stored += CORNERS)
-                odd += memcmp(stored, rule + (size_t)x * CORNERS, CORNERS) != 0;
-        }
+        const uint32_t pitch = read_patch(&v, &tile, 0, 0, patch);
+        for (uint32_t z = 0; z < tile.height; z++)
+            for (uint32_t x = 0; x < tile.width; x++, stored += CORNERS) {
+                rule(patch + z * pitch + x, pitch, corners);
+                odd += memcmp(stored, corners, CORNERS) != 0;
+            }
     }
     return odd;
 }
 
 /* ---- following ------------------------------------------------------------------------------- */
+
+/* Has the tile that changed the last sample? */
+static bool is_end(const struct view *changed)
+{
+    const int32_t last = (int32_t)tfs_beamng_tiles_a_side(tfs_beamng_layout_of(changed->doc)) - 1;
+
+    return changed->key.x == last && changed->key.z == last;
+}
 
 /* New corners for the squares of one tile that the rule sees differently. */
 static int follow_tile(struct tfs_edit *edit, struct tfs_key key, const struct view *before,
@@ -112,21 +127,25 @@ static int follow_tile(struct tfs_edit *edit, struct tfs_key key, const struct v
     struct tfs_beamng_tile tile = tfs_beamng_tile_of(tfs_beamng_layout_of(doc), key);
     struct tfs_span stored = tfs_beamng_tile_plane(tfs_beamng_planes_of(tfs_doc_find(doc, key)),
                                                    &tile, &tfs_beamng_corners);
-    uint8_t old[TFS_BEAMNG_TILE_SIDE * CORNERS], new[TFS_BEAMNG_TILE_SIDE * CORNERS];
+    uint8_t old[PATCH], new[PATCH], was[CORNERS], is[CORNERS];
     uint8_t corners[TFS_BEAMNG_TILE_SAMPLES * CORNERS];
     /* Of a tile to the south, the north row reads the one that changed, and so does the end of the
-     * row below that, whose last index wraps twice. */
-    uint32_t row = key.z < before->key.z && tile.height > 1 ? tile.height - 2 : 0;
+     * row below that, whose last index wraps twice. Of one beside it, only the last squares of rows
+     * do, but for what reads the last sample. */
+    const uint32_t row = key.z < before->key.z && tile.height > 1 ? tile.height - 2 : 0;
+    const uint32_t column = key.x == before->key.x || is_end(before) ? 0 : tile.width - 1;
+    const uint32_t pitch = read_patch(before, &tile, column, row, old);
 
+    (void)read_patch(&after, &tile, column, row, new);
     memcpy(corners, stored.data, stored.size);
-    for (; row < tile.height; row++) {
-        uint8_t *at = corners + (size_t)row * tile.width * CORNERS;
-        rule_row(before, &tile, tile.z + row, old);
-        rule_row(&after, &tile, tile.z + row, new);
-        for (size_t i = 0; i < (size_t)tile.width * CORNERS; i += CORNERS)
-            if (memcmp(old + i, new + i, CORNERS) != 0)
-                memcpy(at + i, new + i, CORNERS);
-    }
+    for (uint32_t z = row; z < tile.height; z++)
+        for (uint32_t x = column; x < tile.width; x++) {
+            const size_t i = (size_t)(z - row) * pitch + x - column;
+            rule(old + i, pitch, was);
+            rule(new + i, pitch, is);
+            if (memcmp(was, is, CORNERS) != 0)
+                memcpy(corners + ((size_t)z * tile.width + x) * CORNERS, is, CORNERS);
+        }
     return tfs_beamng_tile_put(edit, key, &tfs_beamng_corners, corners, err);
 }
 
@@ -136,7 +155,7 @@ static int follow_tile(struct tfs_edit *edit, struct tfs_key key, const struct v
 static bool reads(const struct view *changed, int32_t last, int32_t x, int32_t z)
 {
     const struct tfs_key key = changed->key;
-    const bool end = key.x == last && key.z == last;
+    const bool end = is_end(changed);
 
     return x == key.x || x == key.x - 1 || (x == last && (key.x == 0 || end)) || (end && z == last);
 }
