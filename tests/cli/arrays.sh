@@ -20,7 +20,6 @@ CHUNK=chunks/0_1_0/arrays/blocks.npy
 "$TFS" cat base $WHOLE >whole.npy
 "$TFS" cat base arrays/palette.txt >names.txt
 "$TFS" cat base $CHUNK >chunk.npy
-"$TFS" cat base chunks/0_1_0/palette.txt >own.txt
 # Of the demo the array begins at 0,0,0, in chunk 0_0_0; x runs fastest.
 "$TFS" cat base arrays/info.txt | grep -q '^origin: 0 0 0$'
 ok 'the array begins where the offsets below say'
@@ -35,7 +34,7 @@ says err "$WHOLE: nothing says which names its numbers mean: append arrays/palet
 cp chunk.npy edited_chunk.npy
 edit edited_chunk.npy 0 02
 run 1 'the same of a chunk' put save $CHUNK <edited_chunk.npy
-says err "$CHUNK: nothing says .*: append palette.txt of the chunk" 'it is said how'
+says err "$CHUNK: nothing says .*: append arrays/palette.txt as it was" 'it is said how'
 same save base 'nothing of it is in the save'
 
 run 0 'an array and its names, in one go' cat base $WHOLE arrays/palette.txt
@@ -93,9 +92,9 @@ ok 'and in the save'
 run 0 'the save is whole' check save
 
 cp base save
-{ cat edited_chunk.npy; tac own.txt; } >named_chunk.npy
+{ cat edited_chunk.npy; tac names.txt; } >named_chunk.npy
 run 0 'lines of the palette of a chunk, in any order' put save $CHUNK <named_chunk.npy
-[ "$(block save 0,16,0)" = "$(sed -n 's/^2 //p' own.txt)" ]
+[ "$(block save 0,16,0)" = "$(sed -n 's/^2 //p' names.txt)" ]
 ok 'the block has the name'
 "$TFS" cat save $CHUNK | cmp -s - edited_chunk.npy
 ok 'no other block changed'

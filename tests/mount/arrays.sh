@@ -106,7 +106,7 @@ check((np.load(chunk) == k).all())'
     blocks 'k = np.load(chunk)
 k[12, 0, 3] = 900
 check(err(np.save, chunk, k) == "EBADMSG")'
-    logged "chunks/$C/arrays/blocks.npy: \[12,0,3\] is 900, the palette has [0-9]+ lines"
+    logged "chunks/$C/arrays/blocks.npy: \[12,0,3\] is 900, arrays/palette.txt has [0-9]+ lines"
     down 3
 }
 

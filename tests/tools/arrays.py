@@ -135,7 +135,7 @@ class Shown:
     def load(self, name, chunk=None):
         """The array, and the names of its numbers."""
         own = f'{self.group}chunks/{"_".join(map(str, chunk))}/' if chunk else self.group
-        palette = [own + ('palette.txt' if chunk else 'arrays/palette.txt')] if name == 'blocks' else []
+        palette = [self.group + 'arrays/palette.txt'] if name == 'blocks' else []
         data = self.cat(f'{own}arrays/{name}.npy', *palette)
         need(data[:10] == b'\x93NUMPY\1\0v\0' and data[127:128] == b'\n', f'{name}: another head')
         file = io.BytesIO(data)

@@ -147,7 +147,7 @@ int tfs_array_layers(const struct tfs_array *a, const struct tfs_chunk *chunk, u
                        err) < 0)
         return err->code;
     const struct tfs_cells_plane *p = &cells->planes[a->plane];
-    if (a->flat)
+    if (a->flat && cells->count < tfs_array_volume(a))
         memset(values, 0, count * a->width);
     if (cells->damage == NULL && kind->next_run != NULL)
         show_runs(cells, a->plane, first, first + count, values);
@@ -205,33 +205,6 @@ static int take_name(struct taking *t, size_t voxel, uint64_t value, struct tfs_
     return err->code;
 }
 
-static void take_number(struct taking *t, size_t voxel, uint64_t value)
-{
-    const unsigned number = t->change->array->plane;
-    const unsigned above = 64 - 8 * t->change->array->width;
-    const struct tfs_cells_kind *kind = t->e.before->kind;
-    const struct tfs_plane *p = &kind->planes[number];
-    struct tfs_cells_plane *plane = &t->e.planes[number];
-    struct tfs_error illegal = {0};
-
-    if (p->out_of_range != NULL && value > p->form.high) {
-        tfs_fail(&t->why, -EBADMSG, "%s", p->out_of_range);
-        return;
-    }
-    if (kind->legal != NULL && kind->legal(&t->e, number, voxel, value, &illegal) < 0) {
-        tfs_fail(&t->why, -EBADMSG, "but %s", illegal.text);
-        return;
-    }
-    tfs_plane_set(plane, voxel, value);
-    if (tfs_plane_wide(&plane->form, tfs_plane_get(plane, voxel)) << above != value << above) {
-        tfs_fail(&t->why, -EBADMSG, "%s has %u bits in this chunk", p->name, 8 * plane->form.width);
-        return;
-    }
-    const char *clash = tfs_cells_edit_refusal(&t->e, voxel, number);
-    if (clash != NULL)
-        tfs_fail(&t->why, -EBADMSG, "%s for %s", p->name, clash);
-}
-
 /* The line of the array that has a row of the chunk. */
 static uint64_t line_of(const struct tfs_array_change *c, size_t row)
 {
@@ -241,29 +214,89 @@ static uint64_t line_of(const struct tfs_array_change *c, size_t row)
            row % a->sides[1];
 }
 
-/* The values of a row, from number `i` on. */
-static int take_row(struct taking *t, size_t i, bool made, struct tfs_error *err)
-{
-    const struct tfs_array_change *c = t->change;
-    const struct tfs_array *a = c->array;
-    const size_t begin = i, end = i + a->sides[2], width = a->width;
-    const bool named = t->e.before->kind->planes[a->plane].form.kind == TFS_PLANE_NAMES;
+/* A row of values that differ from what they are, or (`made`) may not. */
+struct row {
+    size_t number, voxel; /* of the chunk; of its first one */
+    const uint8_t *now, *wanted;
+    bool made;
+};
 
-    if (!made && memcmp(c->now + i * width, c->wanted + i * width, a->sides[2] * width) == 0)
+static bool differs(const struct row *r, unsigned width, size_t x)
+{
+    return r->made || tfs_array_value(r->now, width, x) != tfs_array_value(r->wanted, width, x);
+}
+
+/* Fails with t->why. */
+static int refuse(const struct taking *t, const struct row *r, size_t x, struct tfs_error *err)
+{
+    const struct tfs_array *a = t->change->array;
+
+    return tfs_array_refuse(a, a->kind, line_of(t->change, r->number), t->change->origin[2] + x,
+                            tfs_array_value(r->wanted, a->width, x), t->why.text, err);
+}
+
+static int take_names(struct taking *t, const struct row *r, struct tfs_error *err)
+{
+    const unsigned width = t->change->array->width;
+
+    for (size_t x = 0; x < t->e.before->size.x && err->code == 0; x++)
+        if (differs(r, width, x) &&
+            take_name(t, r->voxel + x, tfs_array_value(r->wanted, width, x), err) == 0 &&
+            t->why.code < 0)
+            return refuse(t, r, x, err);
+    return err->code;
+}
+
+/* Have voxels a value that they cannot have, whatever other planes say? */
+static int check_numbers(struct taking *t, const struct row *r, struct tfs_error *err)
+{
+    const unsigned width = t->change->array->width;
+    const struct tfs_plane *p = &t->e.before->kind->planes[t->change->array->plane];
+    const uint64_t high = p->out_of_range != NULL ? p->form.high : UINT64_MAX;
+    struct tfs_error why = {0};
+
+    if (p->legal == NULL && high >= UINT64_MAX >> (64 - 8 * width))
         return 0;
-    for (size_t voxel = voxel_of(a, t->e.before, i / a->sides[2]); i < end; i++, voxel++) {
-        const uint64_t value = tfs_array_value(c->wanted, a->width, i);
-        if (!made && value == tfs_array_value(c->now, a->width, i))
+    for (size_t x = 0; x < t->e.before->size.x; x++) {
+        const uint64_t value = tfs_array_value(r->wanted, width, x);
+        if (!differs(r, width, x) || (value <= high && p->legal == NULL))
             continue;
-        if (!named)
-            take_number(t, voxel, value);
-        else
-            take_name(t, voxel, value, err);
+        if (value > high)
+            tfs_fail(&t->why, -EBADMSG, "%s", p->out_of_range);
+        else if (p->legal != NULL && p->legal(&t->e, r->voxel + x, value, &why) < 0)
+            tfs_fail(&t->why, -EBADMSG, "but %s", why.text);
         if (t->why.code < 0)
-            tfs_array_refuse(a, a->kind, line_of(c, i / a->sides[2]), c->origin[2] + i - begin,
-                             value, t->why.text, err);
-        if (err->code < 0)
-            return err->code;
+            return refuse(t, r, x, err);
+    }
+    return 0;
+}
+
+/* One that the chunk stores in fewer bits must fit, and go with what other planes say. */
+static int take_numbers(struct taking *t, const struct row *r, struct tfs_error *err)
+{
+    const unsigned number = t->change->array->plane, width = t->change->array->width;
+    const unsigned above = 64 - 8 * width;
+    const char *name = t->e.before->kind->planes[number].name, *clash;
+    struct tfs_cells_plane *p = &t->e.planes[number];
+    const size_t count = t->e.before->size.x;
+
+    if (check_numbers(t, r, err) < 0)
+        return err->code;
+    if (p->form.width == width)
+        memcpy((uint8_t *)p->values + r->voxel * width, r->wanted, count * width);
+    if (p->form.width == width && t->e.before->kind->clash == NULL)
+        return 0;
+    for (size_t x = 0, voxel = r->voxel; x < count; x++, voxel++) {
+        const uint64_t value = tfs_array_value(r->wanted, width, x);
+        if (!differs(r, width, x))
+            continue;
+        tfs_plane_set(p, voxel, value);
+        if (tfs_plane_wide(&p->form, tfs_plane_get(p, voxel)) << above != value << above)
+            tfs_fail(&t->why, -EBADMSG, "%s has %u bits in this chunk", name, 8 * p->form.width);
+        else if ((clash = tfs_cells_edit_refusal(&t->e, voxel, number)) != NULL)
+            tfs_fail(&t->why, -EBADMSG, "%s for %s", name, clash);
+        if (t->why.code < 0)
+            return refuse(t, r, x, err);
     }
     return 0;
 }
@@ -273,12 +306,17 @@ static int take_values(struct taking *t, bool made, struct tfs_error *err)
     const struct tfs_array *a = t->change->array;
     const struct tfs_cells *before = t->e.before;
     struct tfs_cells_plane *p = &t->e.planes[a->plane];
+    const size_t size = tfs_array_row(a);
 
     if (check_form(a, before, &p->form, err) < 0 || tfs_cells_edit_plane(&t->e, a->plane, err) < 0)
         return err->code;
     t->e.written = 1u << a->plane;
-    for (size_t i = 0; i < tfs_array_volume(a) && err->code == 0; i += a->sides[2])
-        take_row(t, i, made, err);
+    for (size_t i = 0; i < (size_t)a->sides[0] * a->sides[1] && err->code == 0; i++) {
+        const struct row r = {i, voxel_of(a, before, i), t->change->now + i * size,
+                              t->change->wanted + i * size, made};
+        if (made || memcmp(r.now, r.wanted, size) != 0)
+            (p->form.kind == TFS_PLANE_NAMES ? take_names : take_numbers)(t, &r, err);
+    }
     if ((before->kind->planes[a->plane].flags & TFS_PLANE_FILLABLE) != 0)
         p->filled = before->planes[a->plane].filled && tfs_plane_uniform(p, before->count);
     return err->code;

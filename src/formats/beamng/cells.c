@@ -25,11 +25,15 @@
         .mark = " " plane "=", .flags = TFS_PLANE_OPTIONAL                                         \
     }
 
+static int legal_layer(const struct tfs_cells_edit *e, size_t voxel, uint64_t value,
+                       struct tfs_error *err);
+
 static const struct tfs_plane planes[TFS_BEAMNG_PLANES] = {
     {.name = "layer",
      .form = FORM(1, 3, UINT8_MAX),
      .out_of_range = "layers are 0 to 255",
      .flags = TFS_PLANE_ROWS | TFS_PLANE_ENTRIES,
+     .legal = legal_layer,
      .about = "the numbers of arrays/palette.txt, 255 is a hole"},
     {.name = "height",
      .form = FORM(2, 5, UINT16_MAX),
@@ -149,10 +153,10 @@ static void release(struct tfs_cells *cells)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static int legal(const struct tfs_cells_edit *e, unsigned plane, size_t voxel, uint64_t value,
-                 struct tfs_error *err)
+static int legal_layer(const struct tfs_cells_edit *e, size_t voxel, uint64_t value,
+                       struct tfs_error *err)
 {
-    if (plane != TFS_BEAMNG_PLANE_LAYER || tfs_plane_get(&e->before->planes[plane], voxel) == value)
+    if (tfs_plane_get(&e->before->planes[TFS_BEAMNG_PLANE_LAYER], voxel) == value)
         return 0;
     const uint32_t materials = tfs_beamng_name_count(tfs_edit_doc(e->edit));
     if (tfs_beamng_layer_allowed(TFS_BEAMNG_HOLE, (uint8_t)value, materials))
@@ -203,6 +207,5 @@ const struct tfs_cells_kind tfs_beamng_cells = {
     .merge_names = tfs_beamng_merge_names,
     .decode = decode,
     .release = release,
-    .legal = legal,
     .encode = encode,
 };

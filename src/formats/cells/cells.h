@@ -69,6 +69,10 @@ struct tfs_plane {
     /* The name that the game itself gives to a value, in tables and in comments of grids; empty: it
      * has none. Values are up to 255 then. NULL: values are numbers alone. */
     struct tfs_span (*name_of)(uint64_t value);
+    /* Can the voxel, whose edit is about to be made, get this value, which is in the range of the
+     * plane? EBADMSG with a sentence: "there are 3 materials". NULL: any. */
+    int (*legal)(const struct tfs_cells_edit *edit, size_t voxel, uint64_t value,
+                 struct tfs_error *err);
     const char *about; /* what the numbers of its array are; of names NULL */
 };
 
@@ -171,10 +175,6 @@ struct tfs_cells_kind {
     int (*merge_names)(const struct tfs_doc *const docs[3], int prefer, struct tfs_blob *parts[4],
                        const char **conflict, struct tfs_error *err);
 
-    /* Can the voxel, whose edit is about to be made, get this value, which is in the range of the
-     * plane? EBADMSG with a sentence: "there are 3 materials". NULL: any. */
-    int (*legal)(const struct tfs_cells_edit *edit, unsigned plane, size_t voxel, uint64_t value,
-                 struct tfs_error *err);
     /* Why a voxel with these values of all planes cannot have that of this one, which somebody
      * wrote: "Air; give the cell a material first", to stand behind "occupancy 3 for "; NULL: it
      * can. NULL for all of it: no values clash. */
@@ -286,6 +286,12 @@ static inline uint64_t tfs_array_value(const uint8_t *values, unsigned width, si
 {
     uint64_t value = 0;
 
+    switch (width) {
+    case 1:
+        return values[i];
+    case 2:
+        return values[2 * i] | (uint64_t)values[2 * i + 1] << 8;
+    }
     for (unsigned b = width; b-- > 0;)
         value = value << 8 | values[i * width + b];
     return value;

@@ -331,7 +331,7 @@ static int check_value(const void *arg, size_t i, uint32_t value, struct tfs_err
     const struct target *t = arg;
     const struct tfs_cells_kind *kind = t->edit->before->kind;
 
-    if (kind->legal(t->edit, t->plane, i, value, t->why) == 0)
+    if (kind->planes[t->plane].legal(t->edit, i, value, t->why) == 0)
         return 0;
     return tfs_fail(err, t->why->code, "%s %u is not there, %s", kind->planes[t->plane].name, value,
                     t->why->text);
@@ -348,8 +348,8 @@ static int take_narrow(struct tfs_cells_edit *e, unsigned number,
     if (values == NULL)
         return tfs_fail_memory(err);
     if (tfs_grid_parse_checked(lines, first, rules, values, filled,
-                               e->before->kind->legal != NULL ? check_value : NULL, &target,
-                               err) == 0)
+                               e->before->kind->planes[number].legal != NULL ? check_value : NULL,
+                               &target, err) == 0)
         for (size_t i = 0; i < e->before->count; i++)
             tfs_plane_set(&e->planes[number], i, values[i]);
     free(values);
