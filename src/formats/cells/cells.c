@@ -307,6 +307,15 @@ bool tfs_plane_uniform(const struct tfs_cells_plane *plane, size_t count)
             any = IS_SOLID(type, v[i]);                                                            \
     } while (0)
 
+void tfs_plane_set_all(struct tfs_cells_plane *plane, size_t count, uint64_t value)
+{
+    if (value == 0)
+        memset(plane->values, 0, count * tfs_plane_size(&plane->form));
+    else
+        for (size_t i = 0; i < count; i++)
+            tfs_plane_set(plane, i, value);
+}
+
 bool tfs_plane_has_solid(const struct tfs_cells_plane *plane, size_t count)
 {
     const struct tfs_plane_form *form = &plane->form;

@@ -475,8 +475,8 @@ static int begin_plane(struct reading *r, unsigned k, struct tfs_error *err)
     if (!r->named[k])
         r->rules[k] = tfs_plane_rules(&before->kind->planes[number], &plane->form, before->size,
                                       r->ranges[k]);
-    for (size_t i = 0; i < before->count && tfs_cells_named(before) == NULL; i++)
-        tfs_plane_set(plane, i, plane->form.empty);
+    if (tfs_cells_named(before) == NULL)
+        tfs_plane_set_all(plane, before->count, plane->form.empty);
     return 0;
 }
 
