@@ -331,6 +331,8 @@ int tfs_voxel_pool_begin(struct tfs_voxel_pool *pool, const struct tfs_cells_kin
     pool->kind = kind;
     if (kind->save_names == NULL)
         tfs_words_clear(&pool->names);
+    for (unsigned i = 0; i < TFS_VOXELS_RECENT; i++)
+        pool->recent[i].number = TFS_VOXEL_NONE;
     tfs_words_clear(&pool->voxels);
     tfs_words_clear(&pool->full);
     tfs_words_clear(&pool->brief);
@@ -344,10 +346,21 @@ int tfs_voxel_pool_add(struct tfs_voxel_pool *pool, const struct tfs_voxel *voxe
 {
     const uint32_t before = pool->voxels.count;
     const struct tfs_span bytes = {(const uint8_t *)voxel, sizeof(*voxel)};
+    uint64_t spread = 0;
 
-    if (tfs_words_add(&pool->voxels, bytes, number, err) < 0)
-        return err->code;
-    return pool->voxels.count > before ? add_look(pool, *number, voxel, err) : 0;
+    for (unsigned p = 0; p < pool->kind->count; p++)
+        spread = spread * 31 + voxel->values[p];
+    const size_t at = spread % TFS_VOXELS_RECENT;
+    if (pool->recent[at].number == TFS_VOXEL_NONE ||
+        memcmp(&pool->recent[at].voxel, voxel, sizeof(*voxel)) != 0) {
+        if (tfs_words_add(&pool->voxels, bytes, number, err) < 0 ||
+            (pool->voxels.count > before && add_look(pool, *number, voxel, err) < 0))
+            return err->code;
+        pool->recent[at].voxel = *voxel;
+        pool->recent[at].number = *number;
+    }
+    *number = pool->recent[at].number;
+    return 0;
 }
 
 static struct tfs_voxel voxel_of(const struct tfs_voxel_pool *pool, uint32_t number)

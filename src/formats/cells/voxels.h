@@ -24,6 +24,8 @@ struct tfs_voxel_look {
     bool empty;           /* it is as if nothing were there */
 };
 
+#define TFS_VOXELS_RECENT 64
+
 /* Zero-initialised = released. */
 struct tfs_voxel_pool {
     const struct tfs_cells_kind *kind;
@@ -31,6 +33,10 @@ struct tfs_voxel_pool {
     struct tfs_words voxels;      /* struct tfs_voxel as bytes, but for the first */
     struct tfs_words full, brief; /* what they are called */
     struct tfs_voxel_look *looks; /* by number */
+    struct {
+        struct tfs_voxel voxel;
+        uint32_t number;
+    } recent[TFS_VOXELS_RECENT]; /* added before: noise has few voxels that follow one another */
 };
 
 void tfs_voxel_pool_release(struct tfs_voxel_pool *pool);

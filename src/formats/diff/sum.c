@@ -71,31 +71,39 @@ static void meet(struct met *met, uint32_t entry, uint32_t word)
     met->entries[entry] = met->numbers[word];
 }
 
+static void add_number(uint32_t number, size_t count, struct tfs_buf *out)
+{
+    uint8_t *bytes = out->data + out->size;
+
+    for (size_t i = 0; i < count; i++) {
+        bytes[2 * i] = (uint8_t)number;
+        bytes[2 * i + 1] = (uint8_t)(number >> 8);
+    }
+    out->size += 2 * count;
+}
+
 /* For each entry of the plane the number of its name. */
 static int number_entries(struct tfs_voxel_sum *sum, unsigned p, struct met *met,
                           struct tfs_error *err)
 {
     const struct tfs_cells *cells = sum->chunk.cells;
-    const struct tfs_cells_plane *plane = &cells->planes[p];
-    const bool names = plane->form.kind == TFS_PLANE_NAMES;
-    const size_t count = cells->count * (names ? 1 : plane->form.width);
-    const uint8_t *bytes = plane->values;
-    const uint32_t *entries = plane->values;
-    uint8_t *out = tfs_buf_reserve(&sum->same, 2 * count);
+    struct tfs_cells_plane plane = cells->planes[p];
+    size_t count = cells->count, run;
 
-    if (out == NULL)
+    if (plane.form.kind != TFS_PLANE_NAMES) {
+        count *= plane.form.width;
+        plane.form.width = 1;
+    }
+    if (tfs_buf_reserve(&sum->same, 2 * count) == NULL)
         return tfs_fail_memory(err);
-    for (size_t i = 0; i < count; i++) {
-        const size_t at = plane->filled ? 0 : i;
-        const uint32_t entry = names ? entries[at] : bytes[at];
+    for (size_t i = 0; i < count; i += run) {
+        const uint32_t entry = (uint32_t)tfs_plane_get(&plane, i);
+        run = tfs_plane_run(&plane, i, count);
         if (met->entries[entry] == 0)
             meet(met, entry, sum->chunk.words[entry]);
-        const uint32_t number = met->entries[entry];
-        met->counts[number - 1] += p == 0;
-        out[2 * i] = (uint8_t)number;
-        out[2 * i + 1] = (uint8_t)(number >> 8);
+        met->counts[met->entries[entry] - 1] += p == 0 ? run : 0;
+        add_number(met->entries[entry], run, &sum->same);
     }
-    sum->same.size += 2 * count;
     return 0;
 }
 
