@@ -12,15 +12,34 @@
 #include "formats/diff/compared.h"
 
 struct tfs_diff {
-    struct tfs_side sides[TFS_SIDES];
     bool same_common; /* equal bytes of chunks say the same */
     struct tfs_compared cells;
-    struct tfs_fetched halves[TFS_SIDES][TFS_FETCH_WINDOW];
-    size_t pairs;
+    struct tfs_walk walk;
     bool hides[TFS_SIDES]; /* a chunk that the side lacks may be there all the same */
     size_t unknown, hidden;
     struct tfs_buf texts[TFS_SIDES];
 };
+
+static bool same_bytes(const struct tfs_chunk *a, const struct tfs_chunk *b)
+{
+    return a->tag == b->tag && a->flags == b->flags && tfs_blob_equal(a->blob, b->blob) &&
+           tfs_blob_equal(a->extra, b->extra);
+}
+
+static bool is_unread(const struct tfs_chunk *chunk)
+{
+    return tfs_chunk_is_unread(chunk, false) || tfs_chunk_is_unread(chunk, true);
+}
+
+/* A chunk that the documents share, or whose bytes both hold. */
+static bool same_for_sure(const void *arg, const struct tfs_chunk *const chunks[TFS_WALK_SIDES])
+{
+    const struct tfs_diff *diff = arg;
+    const struct tfs_chunk *a = chunks[TFS_BEFORE], *b = chunks[TFS_AFTER];
+
+    return diff->same_common && a != NULL && b != NULL &&
+           (a == b || (!is_unread(a) && !is_unread(b) && same_bytes(a, b)));
+}
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -55,7 +74,10 @@ int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff
     struct tfs_diff *made = calloc(1, sizeof(*made));
     if (made == NULL)
         return tfs_fail_memory(err);
-    memcpy(made->sides, sides, sizeof(made->sides));
+    made->walk = (struct tfs_walk){.sides = {sides[TFS_BEFORE], sides[TFS_AFTER]},
+                                   .count = TFS_SIDES,
+                                   .skips = same_for_sure,
+                                   .arg = made};
     made->same_common = kind->merge_names == NULL ||
                         tfs_blob_equal(sides[TFS_BEFORE].doc->common, sides[TFS_AFTER].doc->common);
     /* Documents of one reading hide the same, and differ by what was edited. */
@@ -66,19 +88,11 @@ int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff
     return 0;
 }
 
-static void window_clear(struct tfs_diff *diff)
-{
-    for (size_t i = 0; i < diff->pairs; i++)
-        for (int side = 0; side < TFS_SIDES; side++)
-            tfs_fetched_release(&diff->halves[side][i]);
-    diff->pairs = 0;
-}
-
 void tfs_diff_close(struct tfs_diff *diff)
 {
     if (diff == NULL)
         return;
-    window_clear(diff);
+    tfs_walk_end(&diff->walk);
     tfs_compared_release(&diff->cells);
     tfs_buf_release(&diff->texts[TFS_BEFORE]);
     tfs_buf_release(&diff->texts[TFS_AFTER]);
@@ -106,8 +120,8 @@ static int compare_files(struct tfs_diff *diff, const struct tfs_file *files, un
         if ((files[i].flags & TFS_FILE_APART) == 0)
             continue;
         for (int side = 0; side < TFS_SIDES; side++)
-            if (tfs_side_read(&diff->sides[side], &files[i], key, &diff->texts[side], &there[side],
-                              err) < 0)
+            if (tfs_side_read(&diff->walk.sides[side], &files[i], key, &diff->texts[side],
+                              &there[side], err) < 0)
                 return err->code;
         if (there[TFS_BEFORE] != there[TFS_AFTER] ||
             !tfs_span_equal(tfs_buf_span(&diff->texts[TFS_BEFORE]),
@@ -119,25 +133,19 @@ static int compare_files(struct tfs_diff *diff, const struct tfs_file *files, un
 
 int tfs_diff_root(struct tfs_diff *diff, uint32_t *files, struct tfs_error *err)
 {
-    const struct tfs_tree *tree = diff->sides[TFS_BEFORE].save->tree;
+    const struct tfs_tree *tree = diff->walk.sides[TFS_BEFORE].save->tree;
 
     *files = 0;
     return compare_files(diff, tree->root_files, tree->root_count, (struct tfs_key){0}, files, err);
 }
 
-static bool same_bytes(const struct tfs_chunk *a, const struct tfs_chunk *b)
-{
-    return a->tag == b->tag && a->flags == b->flags && tfs_blob_equal(a->blob, b->blob) &&
-           tfs_blob_equal(a->extra, b->extra);
-}
-
 /* Both sides have the chunk, with other bytes: do they say something else? */
 static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
-    const struct tfs_tree *tree = diff->sides[TFS_BEFORE].save->tree;
+    const struct tfs_tree *tree = diff->walk.sides[TFS_BEFORE].save->tree;
     struct tfs_error why = {0};
 
-    if (tfs_compared_open(&diff->cells, diff->sides, chunk, &why) == 0 &&
+    if (tfs_compared_open(&diff->cells, diff->walk.sides, chunk, &why) == 0 &&
         tfs_compared_count(&diff->cells, chunk, &why) == 0)
         compare_files(diff, tree->chunk_files, tree->chunk_count, chunk->key, &chunk->files, &why);
     if (why.code < 0 && !tfs_is_damage(why.code))
@@ -148,11 +156,10 @@ static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct
 }
 
 /* Is there something to tell of the pair? Negative: a failure. */
-static int compare_pair(struct tfs_diff *diff, size_t i, struct tfs_diff_chunk *chunk,
-                        struct tfs_error *err)
+static int compare_pair(struct tfs_diff *diff, struct tfs_fetched *const pair[],
+                        struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
-    const struct tfs_fetched *before = &diff->halves[TFS_BEFORE][i];
-    const struct tfs_fetched *after = &diff->halves[TFS_AFTER][i];
+    const struct tfs_fetched *before = pair[TFS_BEFORE], *after = pair[TFS_AFTER];
     const struct tfs_fetched *bad = before->why.code != 0 ? before : after;
 
     if ((!before->there && diff->hides[TFS_BEFORE]) || (!after->there && diff->hides[TFS_AFTER])) {
@@ -162,7 +169,6 @@ static int compare_pair(struct tfs_diff *diff, size_t i, struct tfs_diff_chunk *
     chunk->kind = !before->there  ? TFS_DIFF_ADDED
                   : !after->there ? TFS_DIFF_REMOVED
                                   : TFS_DIFF_CHANGED;
-    chunk->key = before->there ? before->chunk.key : after->chunk.key;
     chunk->chunks[TFS_BEFORE] = before->there ? &before->chunk : NULL;
     chunk->chunks[TFS_AFTER] = after->there ? &after->chunk : NULL;
     if (bad->why.code != 0) {
@@ -186,9 +192,9 @@ int tfs_diff_count_voxels(struct tfs_diff *diff, struct tfs_diff_chunk *chunk,
 
     if (chunk->kind == TFS_DIFF_CHANGED || chunk->why[0] != '\0')
         return 0;
-    if (tfs_compared_open(&diff->cells, diff->sides, chunk, &why) == 0)
+    if (tfs_compared_open(&diff->cells, diff->walk.sides, chunk, &why) == 0)
         tfs_compared_count_alone(
-            &diff->cells, &diff->sides[chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE],
+            &diff->cells, &diff->walk.sides[chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE],
             chunk, &why);
     if (why.code < 0 && !tfs_is_damage(why.code))
         *err = why;
@@ -210,62 +216,23 @@ int tfs_diff_rows(struct tfs_diff *diff, tfs_diff_row_fn row, void *arg, struct 
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static const struct tfs_chunk *chunk_at(const struct tfs_doc *doc, size_t at)
-{
-    return at < doc->count ? tfs_doc_at(doc, at) : NULL;
-}
-
-static bool is_unread(const struct tfs_chunk *chunk)
-{
-    return tfs_chunk_is_unread(chunk, false) || tfs_chunk_is_unread(chunk, true);
-}
-
-/* A chunk that the documents share, or whose bytes both hold. */
-static bool same_for_sure(const struct tfs_diff *diff, const struct tfs_chunk *a,
-                          const struct tfs_chunk *b)
-{
-    return diff->same_common && (a == b || (!is_unread(a) && !is_unread(b) && same_bytes(a, b)));
-}
-
-/* Fills the window with the next pairs that are not the same bytes for sure. */
-static void window_fill(struct tfs_diff *diff, size_t at[TFS_SIDES])
-{
-    while (diff->pairs < TFS_FETCH_WINDOW) {
-        const struct tfs_chunk *a = chunk_at(diff->sides[TFS_BEFORE].doc, at[TFS_BEFORE]);
-        const struct tfs_chunk *b = chunk_at(diff->sides[TFS_AFTER].doc, at[TFS_AFTER]);
-        if (a == NULL && b == NULL)
-            return;
-        int order = a == NULL ? 1 : b == NULL ? -1 : tfs_key_compare(a->key, b->key);
-        at[TFS_BEFORE] += order <= 0;
-        at[TFS_AFTER] += order >= 0;
-        if (order == 0 && same_for_sure(diff, a, b))
-            continue;
-        tfs_fetched_take(&diff->halves[TFS_BEFORE][diff->pairs], order <= 0 ? a : NULL);
-        tfs_fetched_take(&diff->halves[TFS_AFTER][diff->pairs], order >= 0 ? b : NULL);
-        diff->pairs++;
-    }
-}
-
 int tfs_diff_walk(struct tfs_diff *diff, tfs_diff_chunk_fn differs, void *arg,
                   struct tfs_error *err)
 {
-    size_t at[TFS_SIDES] = {0};
-    int result = 0;
+    struct tfs_fetched *pair[TFS_WALK_SIDES];
+    struct tfs_diff_chunk chunk = {.voxels = 0};
+    int result;
 
     diff->unknown = diff->hidden = 0;
-    do {
-        window_clear(diff);
-        window_fill(diff, at);
-        for (int side = 0; side < TFS_SIDES && result == 0; side++)
-            result = tfs_fetch(&diff->sides[side], diff->halves[side], diff->pairs, err);
-        for (size_t i = 0; i < diff->pairs && result == 0; i++) {
-            struct tfs_diff_chunk chunk = {0};
-            result = compare_pair(diff, i, &chunk, err);
-            if (result > 0)
-                result = differs(arg, diff, &chunk);
-        }
-    } while (result == 0 && diff->pairs == TFS_FETCH_WINDOW);
-    window_clear(diff);
+    while ((result = tfs_walk_next(&diff->walk, pair, &chunk.key, err)) > 0) {
+        result = compare_pair(diff, pair, &chunk, err);
+        if (result > 0)
+            result = differs(arg, diff, &chunk);
+        if (result != 0)
+            break;
+        chunk = (struct tfs_diff_chunk){.voxels = 0};
+    }
+    tfs_walk_end(&diff->walk);
     tfs_chunk_sides_close(&diff->cells.sides);
     return result;
 }

@@ -16,8 +16,6 @@ struct merging {
     const struct tfs_tree *tree;
     bool plain[TFS_MERGE_SIDES][TFS_MERGE_SIDES]; /* equal bytes say the same */
     bool fits[TFS_MERGE_SIDES];                   /* stored bytes mean the same in the edit */
-    struct tfs_fetched chunks[TFS_MERGE_SIDES][TFS_FETCH_WINDOW];
-    size_t count;
     struct tfs_trio trio;
     struct tfs_buf texts[TFS_MERGE_SIDES], now;   /* of a file */
     const struct tfs_doc *given[TFS_MERGE_SIDES]; /* documents of the sides, before names were
@@ -320,13 +318,8 @@ static int fail_damaged(struct merging *m, triple chunks, struct tfs_key key, st
     return err->code;
 }
 
-static int merge_chunk(struct merging *m, triple chunks, struct tfs_error *err)
+static int merge_chunk(struct merging *m, triple chunks, struct tfs_key key, struct tfs_error *err)
 {
-    const struct tfs_key key = chunks[TFS_MERGE_BASE]->there ? chunks[TFS_MERGE_BASE]->chunk.key
-                               : chunks[TFS_MERGE_OURS]->there
-                                   ? chunks[TFS_MERGE_OURS]->chunk.key
-                                   : chunks[TFS_MERGE_THEIRS]->chunk.key;
-
     if (fail_damaged(m, chunks, key, err) < 0)
         return err->code;
     if (same_chunk(m, chunks, TFS_MERGE_OURS, TFS_MERGE_THEIRS))
@@ -342,66 +335,20 @@ static int merge_chunk(struct merging *m, triple chunks, struct tfs_error *err)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static const struct tfs_chunk *chunk_at(const struct tfs_doc *doc, size_t at)
-{
-    return doc != NULL && at < doc->count ? tfs_doc_at(doc, at) : NULL;
-}
-
-/* The lowest key that a document has from its place on; NULL: all are at their end. */
-static const struct tfs_chunk *lowest(const struct tfs_merge *merge,
-                                      const size_t at[TFS_MERGE_SIDES])
-{
-    const struct tfs_chunk *found = NULL;
-
-    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
-        const struct tfs_chunk *chunk = chunk_at(merge->sides[i].doc, at[i]);
-        if (chunk != NULL && (found == NULL || tfs_key_compare(chunk->key, found->key) < 0))
-            found = chunk;
-    }
-    return found;
-}
-
-static void window_clear(struct merging *m)
-{
-    for (size_t i = 0; i < m->count; i++)
-        for (int side = 0; side < TFS_MERGE_SIDES; side++)
-            tfs_fetched_release(&m->chunks[side][i]);
-    m->count = 0;
-}
-
-static void window_fill(struct merging *m, size_t at[TFS_MERGE_SIDES])
-{
-    for (; m->count < TFS_FETCH_WINDOW; m->count++) {
-        const struct tfs_chunk *low = lowest(m->merge, at);
-        if (low == NULL)
-            return;
-        for (int i = 0; i < TFS_MERGE_SIDES; i++) {
-            const struct tfs_chunk *chunk = chunk_at(m->merge->sides[i].doc, at[i]);
-            bool here = chunk != NULL && tfs_key_compare(chunk->key, low->key) == 0;
-            tfs_fetched_take(&m->chunks[i][m->count], here ? chunk : NULL);
-        }
-        for (int i = 0; i < TFS_MERGE_SIDES; i++)
-            at[i] += m->chunks[i][m->count].there;
-    }
-}
-
 static int walk(struct merging *m, struct tfs_error *err)
 {
-    size_t at[TFS_MERGE_SIDES] = {0};
-    int result = 0;
+    const struct tfs_side *sides = m->merge->sides;
+    struct tfs_walk walk = {.sides = {sides[0], sides[1], sides[2]}, .count = TFS_MERGE_SIDES};
+    struct tfs_key key = {0};
+    triple chunks;
+    int result;
 
-    do {
-        window_clear(m);
-        window_fill(m, at);
-        for (int i = 0; i < TFS_MERGE_SIDES && result == 0; i++)
-            if (m->merge->sides[i].doc != NULL)
-                result = tfs_fetch(&m->merge->sides[i], m->chunks[i], m->count, err);
-        for (size_t i = 0; i < m->count && result == 0; i++) {
-            triple chunks = {&m->chunks[0][i], &m->chunks[1][i], &m->chunks[2][i]};
-            result = merge_chunk(m, chunks, err);
-        }
-    } while (result == 0 && m->count == TFS_FETCH_WINDOW);
-    window_clear(m);
+    while ((result = tfs_walk_next(&walk, chunks, &key, err)) > 0) {
+        result = merge_chunk(m, chunks, key, err);
+        if (result != 0)
+            break;
+    }
+    tfs_walk_end(&walk);
     return result;
 }
 
@@ -497,6 +444,11 @@ static int check_sides(const struct tfs_merge *merge, struct tfs_error *err)
 }
 
 /* ---- groups that have only their number ------------------------------------------------------ */
+
+static const struct tfs_chunk *chunk_at(const struct tfs_doc *doc, size_t at)
+{
+    return doc != NULL && at < doc->count ? tfs_doc_at(doc, at) : NULL;
+}
 
 static size_t first_grouped(const struct tfs_doc *doc)
 {

@@ -6,6 +6,7 @@
 #include "formats/diff/side.h"
 
 #include <errno.h>
+#include <string.h>
 
 bool tfs_is_damage(int code)
 {
@@ -78,6 +79,75 @@ int tfs_fetch(const struct tfs_side *side, struct tfs_fetched *fetched, size_t c
         if (fetched[i].why.code < 0 && !tfs_is_damage(fetched[i].why.code))
             *err = fetched[i].why;
     return err->code;
+}
+
+/* ---- walks ----------------------------------------------------------------------------------- */
+
+static void clear_window(struct tfs_walk *walk)
+{
+    for (size_t i = 0; i < walk->keys; i++)
+        for (unsigned side = 0; side < walk->count; side++)
+            tfs_fetched_release(&walk->chunks[side][i]);
+    walk->keys = walk->next = 0;
+}
+
+void tfs_walk_end(struct tfs_walk *walk)
+{
+    clear_window(walk);
+    memset(walk->at, 0, sizeof(walk->at));
+}
+
+/* The chunks of the lowest key that a document has from its place on; false: all are at their
+ * end. */
+static bool step(struct tfs_walk *walk, const struct tfs_chunk *chunks[TFS_WALK_SIDES])
+{
+    const struct tfs_chunk *low = NULL;
+
+    for (unsigned i = 0; i < walk->count; i++) {
+        const struct tfs_doc *doc = walk->sides[i].doc;
+        chunks[i] = doc != NULL && walk->at[i] < doc->count ? tfs_doc_at(doc, walk->at[i]) : NULL;
+        if (chunks[i] != NULL && (low == NULL || tfs_key_compare(chunks[i]->key, low->key) < 0))
+            low = chunks[i];
+    }
+    for (unsigned i = 0; i < walk->count; i++) {
+        if (chunks[i] != NULL && tfs_key_compare(chunks[i]->key, low->key) != 0)
+            chunks[i] = NULL;
+        walk->at[i] += chunks[i] != NULL;
+    }
+    return low != NULL;
+}
+
+static int fill_window(struct tfs_walk *walk, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunks[TFS_WALK_SIDES] = {NULL};
+
+    clear_window(walk);
+    while (walk->keys < TFS_FETCH_WINDOW && step(walk, chunks)) {
+        if (walk->skips != NULL && walk->skips(walk->arg, chunks))
+            continue;
+        for (unsigned i = 0; i < walk->count; i++)
+            tfs_fetched_take(&walk->chunks[i][walk->keys], chunks[i]);
+        walk->keys++;
+    }
+    for (unsigned i = 0; i < walk->count && err->code == 0; i++)
+        if (walk->sides[i].doc != NULL)
+            tfs_fetch(&walk->sides[i], walk->chunks[i], walk->keys, err);
+    return err->code;
+}
+
+int tfs_walk_next(struct tfs_walk *walk, struct tfs_fetched *chunks[TFS_WALK_SIDES],
+                  struct tfs_key *key, struct tfs_error *err)
+{
+    if (walk->next == walk->keys && fill_window(walk, err) < 0)
+        return err->code;
+    if (walk->next == walk->keys)
+        return 0;
+    for (unsigned i = 0; i < walk->count; i++) {
+        chunks[i] = &walk->chunks[i][walk->next];
+        *key = chunks[i]->there ? chunks[i]->chunk.key : *key;
+    }
+    walk->next++;
+    return 1;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

@@ -28,13 +28,34 @@ struct tfs_fetched {
     struct tfs_error why; /* its bytes cannot be read */
 };
 
-void tfs_fetched_take(struct tfs_fetched *fetched, const struct tfs_chunk *chunk); /* or NULL */
-void tfs_fetched_release(struct tfs_fetched *fetched);
-
 /* Fetches the bytes that the document does not hold of at most TFS_FETCH_WINDOW chunks, in as few
  * goes as the format can. A chunk that is damaged has `why`; other failures are returned. */
 int tfs_fetch(const struct tfs_side *side, struct tfs_fetched *fetched, size_t count,
               struct tfs_error *err);
+void tfs_fetched_take(struct tfs_fetched *fetched, const struct tfs_chunk *chunk); /* or NULL */
+void tfs_fetched_release(struct tfs_fetched *fetched);
+
+/* ---- walks ----------------------------------------------------------------------------------- */
+
+#define TFS_WALK_SIDES 3
+
+/* The chunks of several documents in key order, those of one key together. */
+struct tfs_walk {
+    struct tfs_side sides[TFS_WALK_SIDES]; /* doc NULL: it has no chunks */
+    unsigned count;
+    /* Need the chunks of a key, NULL where there is none, not be looked at? NULL: they need. */
+    bool (*skips)(const void *arg, const struct tfs_chunk *const chunks[TFS_WALK_SIDES]);
+    const void *arg;
+
+    /* For side.c only. */
+    size_t at[TFS_WALK_SIDES], keys, next;
+    struct tfs_fetched chunks[TFS_WALK_SIDES][TFS_FETCH_WINDOW];
+};
+
+/* The fetched chunks of the next key, until the next call: 1. 0: there are no more. */
+int tfs_walk_next(struct tfs_walk *walk, struct tfs_fetched *chunks[TFS_WALK_SIDES],
+                  struct tfs_key *key, struct tfs_error *err);
+void tfs_walk_end(struct tfs_walk *walk); /* it may begin again */
 
 /* ---- files ----------------------------------------------------------------------------------- */
 

@@ -106,13 +106,13 @@ static void scan_runs(const struct tfs_cells *cells, struct tfs_column *columns)
         if (look.kind == TFS_LOOK_UNKNOWN || runs.values[0] != seen)
             look = cells->kind->look(runs.values[0]);
         seen = runs.values[0];
-        while (runs.count > 0) {
-            const size_t count = runs.count < layer - at ? runs.count : layer - at;
+        for (size_t left = runs.count; left > 0;) {
+            const size_t count = left < layer - at ? left : layer - at;
             if (look.kind == TFS_LOOK_SOLID)
                 add_solid(columns + at, count, y, look.colour);
             else if (look.kind == TFS_LOOK_WATER)
                 add_water(columns + at, count, y, look.colour);
-            runs.count -= count;
+            left -= count;
             at += count;
             y += at == layer;
             at = at == layer ? 0 : at;
