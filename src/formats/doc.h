@@ -6,6 +6,11 @@
  * shared, so an edit costs what it touches. A failed edit is thrown away and leaves nothing half
  * done.
  *
+ * A blob is the bytes of one chunk, also where the save stores several chunks as one unit, which it
+ * compresses or sums up as a whole. The container takes units apart when it reads and puts them
+ * together when it writes, once each; what a unit says of all its chunks it computes then, whoever
+ * made the edit. What else a unit says is a chunk of its own, of another group.
+ *
  * What is not a chunk: `common`, one blob of the whole save that files of the root show and change
  * (a table of names, a header; its meaning is the format's, which reads it through one function),
  * and `facts`, what the container learned when it read the file (kept for all documents that

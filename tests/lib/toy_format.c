@@ -1,0 +1,275 @@
+/*
+ * The smallest format: all that a game must give (docs/adding-a-format.md). A file is "TOY1" and
+ * units. A unit, which is stored and summed up as a whole, holds two chunks.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "formats/views/views.h"
+#include "formats/whole_file.h"
+#include "toy_format.h"
+
+#define BYTES_OF(x) ((struct tfs_span){(const void *)&(x), sizeof(x)})
+
+enum { BLOCK, LEVEL, PLANES, VOXELS = 8, NAMES = 8, NAME = 15, MAGIC = 4 };
+
+struct chunk {               /* 2x2x2 voxels */
+    uint32_t blocks[VOXELS]; /* numbers of names */
+    uint8_t levels[VOXELS];  /* 0 to 9 */
+    uint8_t count;           /* of the names; 0: there is no chunk */
+    char names[NAMES][NAME];
+    uint8_t state[15]; /* what is no voxel */
+};
+
+struct unit {
+    struct chunk chunks[2];
+    int32_t x, y, z; /* of the first; y is even, and one less than that of the second */
+    uint32_t sum;    /* of both */
+};
+
+/* ---- the bytes of a chunk <-> cells ---------------------------------------------------------- */
+
+static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
+{
+    const struct chunk *chunk = (const void *)cells->stored->data;
+
+    (void)wanted;
+    cells->names = calloc(NAMES, sizeof(*cells->names));
+    if (cells->names == NULL)
+        return tfs_fail_memory(err);
+    for (; cells->name_count < chunk->count && cells->name_count < NAMES; cells->name_count++) {
+        const char *name = chunk->names[cells->name_count];
+        cells->names[cells->name_count] =
+            (struct tfs_span){(const void *)name, strnlen(name, NAME)};
+    }
+    for (int i = 0; i < VOXELS; i++)
+        if (chunk->blocks[i] >= cells->name_count || chunk->levels[i] > 9)
+            return tfs_fail(err, -EBADMSG, "voxel %d has no such name, or no such level", i);
+    cells->planes[BLOCK].values = (void *)chunk->blocks;
+    cells->planes[LEVEL].values = (void *)chunk->levels;
+    return 0;
+}
+
+static void release(struct tfs_cells *cells)
+{
+    free(cells->names);
+}
+
+static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
+{
+    struct chunk next = {0};
+
+    if (tfs_cells_edit_prune(e, err) < 0)
+        return err->code;
+    memcpy(next.blocks, e->planes[BLOCK].values, sizeof(next.blocks));
+    memcpy(next.levels, e->planes[LEVEL].values, sizeof(next.levels));
+    for (; next.count < e->entry_count; next.count++) {
+        const struct tfs_span name = tfs_cells_edit_name(e, next.count);
+        memcpy(next.names[next.count], name.data, name.size);
+    }
+    memcpy(next.state, e->before->stored->data + offsetof(struct chunk, state), sizeof(next.state));
+    return tfs_edit_put_bytes(e->edit, e->before->chunk, BYTES_OF(next), err);
+}
+
+static bool is_air(struct tfs_span name)
+{
+    return tfs_span_equal(name, tfs_span_of("air"));
+}
+
+static struct tfs_span air(const struct tfs_cells *cells)
+{
+    (void)cells;
+    return tfs_span_of("air");
+}
+
+static const struct tfs_plane planes[PLANES] = {
+    {"block", {TFS_PLANE_NAMES, .width = 1}, .flags = TFS_PLANE_IN_TABLE | TFS_PLANE_DECIDES},
+    {"level", {TFS_PLANE_UNSIGNED, 1, .digits = 1, .high = 9}, .flags = TFS_PLANE_IN_TABLE}};
+
+static const struct tfs_cells_kind kind = {.planes = planes,
+                                           .count = PLANES,
+                                           .size = {2, 2, 2},
+                                           .names = {"block", NAME},
+                                           .entries_max = NAMES,
+                                           .decode = decode,
+                                           .release = release,
+                                           .is_air = is_air,
+                                           .air = air,
+                                           .encode = encode};
+
+/* ---- what is no voxel: raw.bin, all bytes of a chunk, and state.bin, the last ones ----------- */
+
+static const size_t raw_at = 0, state_at = offsetof(struct chunk, state);
+
+static int bytes_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     struct tfs_buf *out, struct tfs_error *err)
+{
+    const size_t from = *(const size_t *)at.param;
+
+    (void)save;
+    tfs_buf_add(out, tfs_doc_find(doc, at.key)->blob->data + from, sizeof(struct chunk) - from);
+    return tfs_buf_check(out, err);
+}
+
+static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                       struct tfs_error *warning, struct tfs_error *err)
+{
+    struct tfs_cells *cells = NULL;
+
+    (void)warning;
+    tfs_cells_need(save, doc, key, TFS_CELLS_ALL, &cells, err);
+    tfs_cells_unref(cells);
+    return err->code;
+}
+
+static int bytes_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    const struct tfs_chunk old = *tfs_doc_find(tfs_edit_doc(edit), at.key);
+    const size_t from = *(const size_t *)at.param;
+    struct chunk next;
+
+    (void)put;
+    if (text.size != sizeof(next) - from)
+        return tfs_fail(err, -EBADMSG, "%zu bytes are needed here", sizeof(next) - from);
+    memcpy(&next, old.blob->data, from);
+    memcpy((uint8_t *)&next + from, text.data, text.size);
+    if (tfs_edit_put_bytes(edit, old, BYTES_OF(next), err) == 0)
+        chunk_check(save, tfs_edit_doc(edit), at.key, NULL, err);
+    return err->code;
+}
+
+/* ---- chunks that come and go ----------------------------------------------------------------- */
+
+static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                        struct tfs_error *err)
+{
+    const struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE};
+    const struct chunk empty = {.count = 1, .names = {"air"}};
+
+    (void)save;
+    return tfs_edit_put_bytes(edit, chunk, BYTES_OF(empty), err);
+}
+
+static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
+                      struct tfs_key to, struct tfs_error *err)
+{
+    (void)save;
+    return tfs_edit_move(edit, from, to, 0, err);
+}
+
+/* ---- units <-> chunks ------------------------------------------------------------------------ */
+
+static int read_unit(const struct unit *unit, struct tfs_edit *edit, struct tfs_error *err)
+{
+    struct tfs_chunk chunk = {.key = {0, unit->x, unit->y, unit->z}, .slot = TFS_SLOT_NONE};
+
+    if (unit->y % 2 != 0 || unit->sum != (uint32_t)tfs_checksum(BYTES_OF(unit->chunks), 0))
+        return tfs_fail(err, -EBADMSG, "%d_%d_%d: the checksum is another", unit->x, unit->y,
+                        unit->z);
+    for (int i = 0; i < 2 && err->code == 0; i++, chunk.key.y++)
+        if (unit->chunks[i].count > 0)
+            tfs_edit_put_bytes(edit, chunk, BYTES_OF(unit->chunks[i]), err);
+    return err->code;
+}
+
+static int read_file(struct tfs_save *save, struct tfs_blob *file, struct tfs_doc **doc,
+                     struct tfs_error *err)
+{
+    struct tfs_edit edit;
+
+    (void)save;
+    if (file->size % sizeof(struct unit) != MAGIC)
+        return tfs_fail(err, -EBADMSG, "the last unit is cut off");
+    tfs_edit_open_empty(NULL, &edit, err);
+    for (size_t at = MAGIC; at < file->size && err->code == 0; at += sizeof(struct unit))
+        read_unit((const void *)(file->data + at), &edit, err);
+    if (err->code == 0)
+        *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    return err->code;
+}
+
+static int write_file(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
+                      struct tfs_error *err)
+{
+    (void)save;
+    tfs_sink_span(sink, tfs_span_of("TOY1"), err);
+    for (size_t i = 0; i < doc->count && err->code == 0; i++) {
+        const struct tfs_chunk *first = tfs_doc_at(doc, i), *chunks[2];
+        struct unit unit = {.x = first->key.x, .y = first->key.y & ~1, .z = first->key.z};
+        for (int k = 0; k < 2; k++) {
+            chunks[k] = tfs_doc_find(doc, (struct tfs_key){0, unit.x, unit.y + k, unit.z});
+            if (chunks[k] != NULL)
+                memcpy(&unit.chunks[k], chunks[k]->blob->data, sizeof(struct chunk));
+        }
+        unit.sum = (uint32_t)tfs_checksum(BYTES_OF(unit.chunks), 0);
+        if (chunks[0] == NULL || chunks[0] == first)
+            tfs_sink_span(sink, BYTES_OF(unit), err);
+    }
+    return err->code;
+}
+
+static int probe(const struct tfs_probe *p)
+{
+    return p->head.size >= MAGIC && memcmp(p->head.data, "TOY1", MAGIC) == 0 ? TFS_BID_CERTAIN : 0;
+}
+
+/* ---- the files ------------------------------------------------------------------------------- */
+
+#define BYTES_LENS(at)                                                                             \
+    &(const struct tfs_lens)                                                                       \
+    {                                                                                              \
+        .param = &at, .get = bytes_get, .put = bytes_put                                           \
+    }
+
+static const struct tfs_file chunk_files[] = {
+    TFS_RAW_FILE(BYTES_LENS(raw_at)),
+    TFS_VOXELS_FILE(&tfs_cells_table_lens),
+    {.path = "palette.txt", .flags = TFS_FILE_RENAMES, .lens = &tfs_cells_palette_lens},
+    TFS_GRID_FILE("blocks.txt", TFS_GRID_LENS(BLOCK)),
+    TFS_GRID_FILE("levels.txt", TFS_GRID_LENS(LEVEL)),
+    TFS_APART_FILE("state.bin", 0, BYTES_LENS(state_at)),
+};
+
+static int arrays_exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    (void)save;
+    return tfs_arrays_exist(doc, at.key.group, 2, 1);
+}
+
+static const struct tfs_array levels = {TFS_PLANE_ARRAY(LEVEL, "levels.npy", "0 to 9")};
+
+static const struct tfs_file root_files[] = {
+    {.path = "palette.txt", .flags = TFS_FILE_RENAMES, .lens = &tfs_cells_names_lens},
+    TFS_HEIGHTMAP_FILE,
+    TFS_MAP_FILE,
+    TFS_ARRAY_FILE("arrays/levels.npy",
+                   &(const struct tfs_lens)TFS_ARRAY_WHOLE_LENS(&levels, arrays_exist)),
+};
+
+static const struct tfs_voxels voxels = {TFS_CELLS_VOXELS(&kind), .fixed = {2, 2, 2}};
+
+static const struct tfs_tree tree = {.root_files = root_files,
+                                     .root_count = sizeof(root_files) / sizeof(*root_files),
+                                     .chunk_files = chunk_files,
+                                     .chunk_count = sizeof(chunk_files) / sizeof(*chunk_files),
+                                     .cells = &kind,
+                                     .voxels = &voxels,
+                                     .chunk_create = chunk_create,
+                                     .chunk_move = chunk_move,
+                                     .chunk_damaged = tfs_cells_damaged,
+                                     .chunk_check = chunk_check,
+                                     .chunk_names = tfs_cells_chunk_names};
+
+static const struct tfs_file_codec codec = {.decode = read_file, .encode = write_file};
+
+const struct tfs_container toy_container = {.format = "toy",
+                                            .name = "toy file",
+                                            .tree = &tree,
+                                            .probe = probe,
+                                            .file = &codec,
+                                            TFS_WHOLE_FILE_FUNCTIONS};
