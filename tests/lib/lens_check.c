@@ -48,10 +48,10 @@ static void require_sentence(const struct tfs_error *err, int result)
 
 static bool is_too_large(struct lens_check *c, const struct tfs_node *node)
 {
-    const struct tfs_lens *lens = tfs_node_file(c->save, node)->lens;
+    const struct tfs_file *file = tfs_node_file(c->save, node);
 
-    return lens->takes_written &&
-           lens->size(c->save, c->doc, tfs_node_at(c->save, node)) > TEXT_MAX;
+    return (file->flags & TFS_FILE_OVERLAY) != 0 && file->lens->size != NULL &&
+           file->lens->size(c->save, c->doc, tfs_node_at(c->save, node)) > TEXT_MAX;
 }
 
 static void get(struct lens_check *c, const struct tfs_node *node, struct tfs_buf *text)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "formats/info.h"
 #include "formats/views/views.h"
 #include "formats/whole_file.h"
 #include "toy_format.h"
@@ -142,6 +143,9 @@ static int bytes_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
     return err->code;
 }
 
+static const struct tfs_lens raw_lens = {&raw_at, bytes_get, .put = bytes_put};
+static const struct tfs_lens state_lens = {&state_at, bytes_get, .put = bytes_put};
+
 /* ---- chunks that come and go ----------------------------------------------------------------- */
 
 static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
@@ -220,19 +224,24 @@ static int probe(const struct tfs_probe *p)
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
-#define BYTES_LENS(at)                                                                             \
-    &(const struct tfs_lens)                                                                       \
-    {                                                                                              \
-        .param = &at, .get = bytes_get, .put = bytes_put                                           \
-    }
+static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)at;
+    tfs_info_begin(out, save, doc);
+    tfs_picture_info(out, save->tree, doc);
+    tfs_info_end(out, save, doc);
+    return tfs_buf_check(out, err);
+}
 
+static const struct tfs_lens info_lens = {.get = info_get};
 static const struct tfs_file chunk_files[] = {
-    TFS_RAW_FILE(BYTES_LENS(raw_at)),
+    TFS_RAW_FILE(&raw_lens),
     TFS_VOXELS_FILE(&tfs_cells_table_lens),
     {.path = "palette.txt", .flags = TFS_FILE_RENAMES, .lens = &tfs_cells_palette_lens},
     TFS_GRID_FILE("blocks.txt", TFS_GRID_LENS(BLOCK)),
     TFS_GRID_FILE("levels.txt", TFS_GRID_LENS(LEVEL)),
-    TFS_APART_FILE("state.bin", 0, BYTES_LENS(state_at)),
+    TFS_APART_FILE("state.bin", 0, &state_lens),
 };
 
 static int arrays_exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
@@ -244,6 +253,7 @@ static int arrays_exist(struct tfs_save *save, const struct tfs_doc *doc, struct
 static const struct tfs_array levels = {TFS_PLANE_ARRAY(LEVEL, "levels.npy", "0 to 9")};
 
 static const struct tfs_file root_files[] = {
+    {.path = "info.txt", .lens = &info_lens},
     {.path = "palette.txt", .flags = TFS_FILE_RENAMES, .lens = &tfs_cells_names_lens},
     TFS_HEIGHTMAP_FILE,
     TFS_MAP_FILE,
