@@ -69,7 +69,7 @@ static void print_rest(struct tfs_differ *d)
         tfs_buf_add_text(&d->printer.line, "rest of the file: unchanged");
         break;
     case TFS_REST_DIFFERS:
-        tfs_buf_printf(&d->printer.line, "rest of the file: %s changed", before->rest_name);
+        tfs_buf_add_text(&d->printer.line, "rest of the file: changed");
         break;
     case TFS_REST_UNKNOWN:
         tfs_buf_printf(&d->printer.line, "rest of the file: not compared, it is a %s and a %s",

@@ -268,7 +268,7 @@ static void print_end(struct merger *m)
     struct tfs_printer *p = &m->printer;
     const size_t conflicts = m->merge.conflicts + m->rest_conflicts;
     const struct tfs_container *container = m->saves[TFS_MERGE_OURS]->container;
-    const char *with = !m->rest[TFS_MERGE_OURS] ? container->rest_name : "palette.txt";
+    const char *with = !m->rest[TFS_MERGE_OURS] ? "the rest of the file" : "palette.txt";
 
     if (is_virtual(m))
         return;
@@ -281,14 +281,14 @@ static void print_end(struct merger *m)
     }
     if (m->rest_conflicts) {
         if (container->file != NULL)
-            tfs_buf_printf(&p->line,
-                           "conflict in the rest of the file: %s changed on both sides; ours stays",
-                           container->rest_name);
+            tfs_buf_add_text(&p->line,
+                             "conflict in the rest of the file: it changed on both sides; ours "
+                             "stays");
         else
             tfs_buf_printf(&p->line,
-                           "conflict in the rest of the save: %s changed, which a merge leaves as "
-                           "it is in a %s; ours stays",
-                           container->rest_name, container->name);
+                           "conflict in the rest of the save: it changed, and a merge leaves it "
+                           "as it is in a %s; ours stays",
+                           container->name);
         tfs_printer_end(p);
     }
     tfs_buf_printf(&p->line, "merged: %zu chunk%s", m->merge.taken, plural(m->merge.taken));
@@ -375,7 +375,6 @@ static int write_result(struct merger *m, struct tfs_edit *edit, struct tfs_erro
 {
     const struct tfs_container *container = m->saves[TFS_MERGE_OURS]->container;
     const enum tfs_merge_side carrier = m->merge.carrier;
-    const enum tfs_merge_side other = carrier == TFS_MERGE_OURS ? TFS_MERGE_THEIRS : TFS_MERGE_OURS;
 
     if (is_virtual(m) && m->rest_conflicts && container->file != NULL &&
         m->saves[TFS_MERGE_BASE] != NULL && m->saves[TFS_MERGE_BASE]->container == container)
@@ -385,8 +384,6 @@ static int write_result(struct merger *m, struct tfs_edit *edit, struct tfs_erro
     if (m->merge.same[TFS_MERGE_THEIRS] && m->rest[TFS_MERGE_THEIRS] && container->file != NULL &&
         m->saves[TFS_MERGE_THEIRS]->container == container)
         return write_theirs(m, err);
-    if (container->derive != NULL && m->saves[other]->container == container)
-        container->derive(m->saves[carrier], m->saves[other]);
     struct tfs_doc *doc = tfs_edit_finish(edit);
     write_doc(m, carrier, doc, err);
     tfs_doc_unref(doc);

@@ -148,7 +148,7 @@ static int print_rest(struct texter *t)
         return t->err->code;
     if (container->rest(t->side.save, &checksum, t->err) < 0)
         return t->err->code;
-    tfs_buf_printf(&t->printer.line, "rest of the file: %s", container->rest_name);
+    tfs_buf_add_text(&t->printer.line, "rest of the file:");
     add_checksum(t, checksum);
     tfs_printer_end(&t->printer);
     return 0;

@@ -402,11 +402,6 @@ struct tfs_container {
     /* The checksum of what the save, as it was read, holds beside what the tree shows. NULL: the
      * tree shows all. */
     int (*rest)(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err);
-    /* `other` is a save of this container: where a document of `save` comes to say what `other`
-     * says, what is derived from that is taken from there. NULL: nothing is derived. */
-    void (*derive)(struct tfs_save *save, const struct tfs_save *other);
-    const char *rest_name; /* what that is, for sentences: "scripts or parts" */
-
     /* A database that is changed in place: puts all that the one at the path `from` holds into the
      * save. NULL: files of the save are replaced. */
     int (*restore)(struct tfs_save *save, const char *from, struct tfs_error *err);

@@ -254,7 +254,7 @@ for side in left right; do
 done
 ! g merge left && ! g mergetool -y --tool=terrain </dev/null && [ -n "$(git ls-files -u)" ]
 ok "scripts that both changed are left to the user"
-says out '^conflict in the rest of the file: scripts or parts' "who is told"
+says out '^conflict in the rest of the file: it changed' "who is told"
 git merge --abort && git checkout -q main || exit 3
 
 # A side that is damaged: nothing is merged, and nothing is taken for resolved.

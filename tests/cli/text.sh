@@ -24,7 +24,7 @@ for save in cosmic place.rbxl blob odd.ter block.save region.save folder.save st
 done
 run 0 "a place tells of its rest" text place.rbxl
 says out '^chunk regions/0/' "and of its regions"
-says out '^rest of the file: scripts or parts #[0-9a-f]{8}$' "in a line of its own"
+says out '^rest of the file: #[0-9a-f]{8}$' "in a line of its own"
 run 0 "a terrain tells of its palette" text odd.ter
 says out '^palette.txt #[0-9a-f]{8}$' "in a line of its own"
 

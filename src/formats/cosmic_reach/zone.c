@@ -463,5 +463,4 @@ const struct tfs_container tfs_cosmic_reach_zone = {
     .reload = zone_reload,
     .close = zone_close,
     .rest = zone_rest,
-    .rest_name = TFS_COSMIC_ZONE_INFO,
 };

@@ -463,5 +463,4 @@ const struct tfs_container tfs_godot_folder_container = {
     .in_place = true,
     .close = folder_close,
     .rest = tfs_godot_folder_rest,
-    .rest_name = "meta.vxrm or palettes",
 };

@@ -438,6 +438,5 @@ const struct tfs_container tfs_godot_region_container = {
     .in_place = true,
     .close = region_close,
     .rest = rest,
-    .rest_name = "its header or palette",
     .file = &codec,
 };

@@ -260,5 +260,4 @@ const struct tfs_container tfs_godot_stream_container = {
     .close = stream_close,
     TFS_ROWS_FUNCTIONS,
     .rest = rest,
-    .rest_name = "schema or key format",
 };

@@ -528,7 +528,5 @@ const struct tfs_container tfs_rbx_binary_container = {
     .probe = binary_probe,
     TFS_WHOLE_FILE_FUNCTIONS,
     .rest = tfs_rbx_rest,
-    .derive = tfs_rbx_derive,
-    .rest_name = TFS_RBX_REST,
     .file = &binary_codec,
 };

@@ -156,7 +156,6 @@ static void source_release(void *own)
     free(source->holders);
     free(source->values);
     free(source->groups);
-    tfs_facts_unref(source->other);
 }
 
 /* ---- what a document was read from ----------------------------------------------------------- */

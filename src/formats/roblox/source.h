@@ -83,8 +83,6 @@ struct tfs_rbx_source {
     struct tfs_rbx_value *values;
     struct tfs_rbx_group *groups; /* at least that of the Terrain */
     struct tfs_rbx_index terrain; /* group 0 as it was read: what PhysicsGrid was made for */
-    struct tfs_facts *other; /* of a file whose PhysicsGrid is taken where the Terrain comes to be
-                              * its own; NULL: there is none */
     /* Encoding's own, of which there is one at a time. */
     struct tfs_rbx_physics_memory physics;
     enum tfs_rbx_physics_stored {

@@ -94,28 +94,6 @@ static int change_grid(const struct tfs_rbx_source *source, struct tfs_rbx_chang
 
 /* ---- PhysicsGrid ----------------------------------------------------------------------------- */
 
-void tfs_rbx_derive(struct tfs_save *save, const struct tfs_save *other)
-{
-    struct tfs_rbx_source *source = tfs_rbx_source_of(save->doc->facts);
-
-    tfs_facts_unref(source->other);
-    source->other = tfs_facts_ref(other->doc->facts);
-}
-
-/* The PhysicsGrid that another file has for this Terrain; no data: it is for another one. */
-static struct tfs_span physics_of_other(const struct tfs_rbx_source *source,
-                                        const struct tfs_rbx_index *now)
-{
-    const struct tfs_rbx_source *other =
-        source->other == NULL ? NULL : tfs_rbx_source_of(source->other);
-
-    if (other == NULL || other->groups[0].physics == TFS_RBX_NONE ||
-        other->groups[0].lock != TFS_RBX_OPEN || other->terrain.log2 != now->log2 ||
-        !tfs_rbx_indexes_same(&other->terrain, now))
-        return (struct tfs_span){0};
-    return tfs_rbx_value_span(other, other->groups[0].physics);
-}
-
 /* Is the stored PhysicsGrid what we would have written? */
 static int look_at_physics(struct tfs_rbx_source *source, struct tfs_error *err)
 {
@@ -137,14 +115,8 @@ static int make_physics(struct tfs_rbx_source *source, struct tfs_rbx_changes *c
                         const struct tfs_rbx_index *now, struct tfs_error *err)
 {
     const uint32_t number = source->groups[0].physics;
-    const struct tfs_span ready = physics_of_other(source, now);
     int same = 0;
 
-    if (ready.size > 0) {
-        changes->changed[number] = !tfs_span_equal(ready, tfs_rbx_value_span(source, number));
-        tfs_rbx_pieces_add(&changes->values[number], ready);
-        return 0;
-    }
     source->physics.terrain = &source->terrain;
     if (look_at_physics(source, err) < 0)
         return err->code;

@@ -20,8 +20,5 @@ void tfs_rbx_forget_changes(struct tfs_rbx_source *source);
 
 /* For struct tfs_container: the checksum of all but the values that the tree shows. */
 int tfs_rbx_rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err);
-#define TFS_RBX_REST "scripts or parts"
-/* For the same: where the Terrain becomes that of `other`, the PhysicsGrid of `other` is taken. */
-void tfs_rbx_derive(struct tfs_save *save, const struct tfs_save *other);
 
 #endif

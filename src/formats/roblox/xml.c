@@ -332,7 +332,5 @@ const struct tfs_container tfs_rbx_xml_container = {
     .probe = xml_probe,
     TFS_WHOLE_FILE_FUNCTIONS,
     .rest = tfs_rbx_rest,
-    .derive = tfs_rbx_derive,
-    .rest_name = TFS_RBX_REST,
     .file = &xml_codec,
 };
