@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <limits.h>
 #include <inttypes.h>
 #include <linux/openat2.h>
@@ -102,6 +103,18 @@ int tfs_file_open(const char *path, bool exclusive, struct tfs_file_handle *file
             return locked;
     }
     return tfs_fail(err, -EAGAIN, "is being replaced again and again by another program");
+}
+
+/* A lease is given only where nobody has; the signal that takes it back is one that does
+ * nothing. */
+bool tfs_file_is_written(int fd)
+{
+    if (fcntl(fd, F_SETSIG, SIGURG) < 0)
+        return false;
+    if (fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
+        return errno == EAGAIN;
+    fcntl(fd, F_SETLEASE, F_UNLCK);
+    return false;
 }
 
 void tfs_file_close(struct tfs_file_handle *file)

@@ -33,6 +33,9 @@ struct tfs_file_handle {
  * file. Only regular files (EINVAL). */
 int tfs_file_open(const char *path, bool exclusive, struct tfs_file_handle *file,
                   struct tfs_error *err);
+/* Has another program the file of `fd`, which is open for reading, open for writing? False, too,
+ * where that cannot be found out. */
+bool tfs_file_is_written(int fd);
 void tfs_file_close(struct tfs_file_handle *file);
 
 /* The whole content, by steps and never by a size that the file claims; file->st becomes the

@@ -90,7 +90,8 @@ struct tfs_facts {
     atomic_uint refs;
     struct tfs_note *notes;
     size_t note_count;
-    void *own;                  /* the format's own struct, freed by free() */
+    bool shipped; /* the folder around the save is packed and given to others as it is */
+    void *own;    /* the format's own struct, freed by free() */
     void (*release)(void *own); /* releases what own refers to, before; NULL: nothing */
     _Atomic(struct tfs_shared_cache *)
         cache; /* set by the first lens that needs it; NULL: not yet */

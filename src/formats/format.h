@@ -405,10 +405,6 @@ struct tfs_container {
     /* A database that is changed in place: puts all that the one at the path `from` holds into the
      * save. NULL: files of the save are replaced. */
     int (*restore)(struct tfs_save *save, const char *from, struct tfs_error *err);
-    /* Is the folder around the save packed and given to others as it is? Then what could not be
-     * saved is not kept there, but where programs keep their state. NULL: it is not. */
-    bool (*shipped)(const struct tfs_save *save);
-    bool in_place; /* games keep its files open and write into them */
 
     const struct tfs_file_codec *file; /* containers that are one file: formats/whole_file.h */
 };

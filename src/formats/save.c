@@ -65,7 +65,6 @@ static int open_keeper(struct tfs_save *save, struct tfs_error *err)
         kind = TFS_UNDO_DATABASE;
     else if (stat(save->path, &st) == 0 && S_ISDIR(st.st_mode))
         kind = TFS_UNDO_FOLDER;
-    options.in_place = save->container->in_place;
     return tfs_undo_open(save->path, kind, &options, &save->keeper, err);
 }
 

@@ -25,7 +25,7 @@ struct tfs_unsaved_for tfs_unsaved_whose(const struct tfs_save *save)
         .uid = save->st.st_uid,
         .gid = save->st.st_gid,
         .directory = save->options.unsaved,
-        .elsewhere = save->container->shipped != NULL && save->container->shipped(save),
+        .elsewhere = save->doc->facts != NULL && save->doc->facts->shipped,
     };
 }
 

@@ -162,16 +162,26 @@ START_TEST(first_commit_keeps_the_file_and_later_ones_do_not)
 }
 END_TEST
 
-START_TEST(kept_file_is_the_old_one_itself_unless_games_write_into_it)
+/* As a game has it that goes on writing into its files. */
+static int open_as_game(const char *name)
+{
+    const int fd = open(scratch_path(name), O_WRONLY | O_CLOEXEC);
+
+    ck_assert_int_ge(fd, 0);
+    return fd;
+}
+
+START_TEST(kept_file_is_the_old_one_itself_unless_a_game_has_it_open)
 {
     struct stat before, kept;
 
-    options.in_place = _i == 1;
     scratch_write("save", "old");
     ck_assert_int_eq(stat(scratch_path("save"), &before), 0);
+    const int game = _i == 1 ? open_as_game("save") : -1;
     edit("save", "new");
+    ck_assert(game < 0 || close(game) == 0);
     ck_assert_int_eq(stat(place_of("save", "files/save"), &kept), 0);
-    ck_assert_int_eq(kept.st_ino == before.st_ino, !options.in_place);
+    ck_assert_int_eq(kept.st_ino == before.st_ino, game < 0);
     ck_assert_int_eq(kept.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
     ck_assert_int_eq(undo("save", false), 0);
     ck_assert_str_eq(scratch_read("save"), "old");
@@ -183,11 +193,12 @@ START_TEST(copy_that_is_kept_has_the_attributes_of_the_file)
 {
     char value[4];
 
-    options.in_place = true;
     scratch_write("save", "old");
     if (setxattr(scratch_path("save"), "user.one", "1", 1, 0) < 0 && errno == ENOTSUP)
         return;
+    const int game = open_as_game("save");
     edit("save", "new");
+    close(game);
     ck_assert_int_eq(getxattr(place_of("save", "files/save"), "user.one", value, sizeof(value)), 1);
     ck_assert_int_eq(unlink(scratch_path("save")), 0);
     ck_assert_int_eq(undo("save", true), 0);
@@ -196,8 +207,7 @@ START_TEST(copy_that_is_kept_has_the_attributes_of_the_file)
 }
 END_TEST
 
-/* In both moments, of a file that games replace, of one that they write into, and of one that must
- * be kept. */
+/* In both moments, of a file that a game has open, too, and of one that must be kept. */
 START_TEST(save_of_a_game_that_comes_while_the_old_one_is_kept_is_not_replaced)
 {
     const enum moment when = _i % 2 == 0 ? BEFORE_SECOND_NAME : BEHIND_SECOND_NAME;
@@ -205,7 +215,7 @@ START_TEST(save_of_a_game_that_comes_while_the_old_one_is_kept_is_not_replaced)
     scratch_write("save", "old");
     edit("save", "first");
     scratch_write("other", "theirs");
-    options.in_place = _i / 2 == 1;
+    const int game = _i / 2 == 1 ? open_as_game("save") : -1;
     options.must = _i / 2 == 2;
     struct tfs_keeper *keeper = open_keeper("save");
     moment = when;
@@ -219,6 +229,7 @@ START_TEST(save_of_a_game_that_comes_while_the_old_one_is_kept_is_not_replaced)
     ck_assert_uint_eq(count_of("save"), 2);
     ck_assert_int_eq(undo("save", false), 0);
     ck_assert_str_eq(scratch_read("save"), "theirs");
+    ck_assert(game < 0 || close(game) == 0);
 }
 END_TEST
 
@@ -899,12 +910,13 @@ START_TEST(limit_on_the_size_of_files_that_keeps_an_undo_from_it_is_the_systems)
 
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
-    options.in_place = true;
     scratch_write("save", "old");
     edit("save", text);
+    const int game = open_as_game("save");
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     ck_assert_int_eq(undo("save", false), -EDQUOT);
+    close(game);
     ck_assert_str_eq(scratch_read("save"), text);
 }
 END_TEST
@@ -951,7 +963,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(c, setup, scratch_teardown);
     tcase_add_test(c, first_commit_keeps_the_file_and_later_ones_do_not);
-    tcase_add_loop_test(c, kept_file_is_the_old_one_itself_unless_games_write_into_it, 0, 2);
+    tcase_add_loop_test(c, kept_file_is_the_old_one_itself_unless_a_game_has_it_open, 0, 2);
     tcase_add_test(c, copy_that_is_kept_has_the_attributes_of_the_file);
     tcase_add_loop_test(c, save_of_a_game_that_comes_while_the_old_one_is_kept_is_not_replaced, 0,
                         6);

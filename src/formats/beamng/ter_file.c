@@ -167,6 +167,7 @@ static int make_facts(struct tfs_save *save, const struct tfs_beamng_layout *lay
         tfs_facts_unref(made);
         return err->code;
     }
+    made->shipped = own->ground.level[0] != '\0'; /* levels are packed */
     *facts = made;
     return 0;
 }
@@ -388,12 +389,6 @@ static int ter_probe(const struct tfs_probe *probe)
     return named ? TFS_BID_LOW : TFS_BID_NONE;
 }
 
-/* Levels are packed and given to others. */
-static bool ter_shipped(const struct tfs_save *save)
-{
-    return tfs_beamng_facts(save->doc)->ground.level[0] != '\0';
-}
-
 static const struct tfs_file_codec codec = {
     .decode = ter_decode,
     .decode_file = ter_decode_file,
@@ -415,6 +410,5 @@ const struct tfs_container tfs_beamng_ter = {
     .reload = tfs_whole_file_reload,
     .hash = tfs_whole_file_hash,
     .close = tfs_whole_file_close,
-    .shipped = ter_shipped,
     .file = &codec,
 };

@@ -460,7 +460,6 @@ const struct tfs_container tfs_godot_folder_container = {
     .changed = folder_changed,
     .changed_at = folder_changed_at,
     .reload = folder_reload,
-    .in_place = true,
     .close = folder_close,
     .rest = tfs_godot_folder_rest,
 };

@@ -435,7 +435,6 @@ const struct tfs_container tfs_godot_region_container = {
     .changed = tfs_whole_file_changed,
     .reload = region_reload,
     .hash = tfs_whole_file_hash,
-    .in_place = true,
     .close = region_close,
     .rest = rest,
     .file = &codec,

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,21 +321,15 @@ static void map_close(struct tfs_save *save)
     tfs_rows_close(save);
 }
 
-/* Has another program the file open for writing, as a server that runs has? A lease is given only
- * where none has; the signal that takes it back is one that does nothing. Comes before the database
- * is opened: closing the file drops SQLite's locks. */
+/* A server that runs has it open. Comes before the database is opened: closing the file drops
+ * SQLite's locks. */
 static bool is_open_elsewhere(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    bool held = false;
+    const bool held = fd >= 0 && tfs_file_is_written(fd);
 
-    if (fd < 0)
-        return false;
-    if (fcntl(fd, F_SETSIG, SIGURG) == 0 && fcntl(fd, F_SETLEASE, F_RDLCK) == 0)
-        fcntl(fd, F_SETLEASE, F_UNLCK);
-    else
-        held = errno == EAGAIN;
-    close(fd);
+    if (fd >= 0)
+        close(fd);
     return held;
 }
 

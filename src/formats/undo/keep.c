@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/journal.h"
 #include "base/print.h"
 #include "formats/undo/disk.h"
@@ -536,12 +537,14 @@ static int keep_file(struct undo *u, const char *path, int directory, struct tfs
     int result = tfs_undo_parents(u->files, rel);
     if (result < 0)
         return tfs_fail(err, result, "its directory cannot be made: %s", strerror(-result));
+    /* What a game goes on writing into would change under its second name, too. */
+    const bool written = tfs_file_is_written(old->fd);
     /* What must be kept is copied before anything takes its place: a copy can fail. */
     if (u->options.must)
-        return !u->options.in_place && link_file(u, path, directory, old)
+        return !written && link_file(u, path, directory, old)
                    ? 0
                    : tfs_undo_copy_file(old->fd, &old->st, u->files, rel, err);
-    if (!link_file(u, path, directory, old) || u->options.in_place)
+    if (!link_file(u, path, directory, old) || written)
         hold_copy(u, old->fd, &old->st, rel, err);
     return err->code;
 }

@@ -24,7 +24,6 @@ struct tfs_undo_options {
     enum tfs_undo_when when;
     const char *directory; /* that of the generations, absolute; NULL: the usual one */
     bool databases;        /* keep copies of these too */
-    bool in_place;         /* games write into such files, so that a link would change with them */
     unsigned undoes;       /* REDO: the number of the generation that is brought back */
     const uint64_t *runs; /* REDO: whose changes it has, so that saves go together; or NULL: ours */
     size_t run_count;
