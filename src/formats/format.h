@@ -121,13 +121,6 @@ struct tfs_lens {
     /* The exact number of bytes that get would append, when that is much cheaper than get; NULL or
      * a negative result: the caller renders to know. */
     int64_t (*size)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
-
-    /* Holes, which read as zeros: the first byte from `offset` on that is in one, or (`hole` false)
-     * that is in none; the size of the file where there is none. NULL: the file has no holes. */
-    uint64_t (*seek)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                     uint64_t offset, bool hole);
-    /* Bytes that are in no hole; with `seek`. */
-    uint64_t (*stored)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 };
 
 static inline struct tfs_at tfs_lens_at(const struct tfs_lens *lens, struct tfs_key key,

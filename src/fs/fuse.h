@@ -16,7 +16,7 @@ struct tfs_fuse_options {
     bool debug;
     unsigned threads;  /* at least 1 */
     unsigned max_read; /* bytes; 0: what the kernel likes */
-    bool arrays;       /* are shown: they have holes, and who has one open is to be known */
+    bool arrays;       /* are shown: who has one open is to be known */
 };
 
 /* EINVAL: libfuse does not take an option. From here on SIGTERM, SIGINT and SIGHUP are blocked in

@@ -317,28 +317,6 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
         tfs_session_read_ahead(requests->session, ino, (uint64_t)offset, bytes.size);
 }
 
-static void on_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,
-                     struct fuse_file_info *fi)
-{
-    const struct tfs_fuse_requests *requests = fuse_req_userdata(req);
-    uint64_t found = 0;
-
-    if (!requests->arrays) {
-        fuse_reply_err(req, ENOSYS); /* no file has a hole, which the kernel then says itself */
-        return;
-    }
-    int result = offset < 0 ? -ENXIO
-                 : whence != SEEK_HOLE && whence != SEEK_DATA
-                     ? -EINVAL
-                     : tfs_session_seek(requests->session, ino, handle_of(fi), (uint64_t)offset,
-                                        whence == SEEK_HOLE, &found);
-
-    if (result < 0)
-        fuse_reply_err(req, -result);
-    else
-        fuse_reply_lseek(req, (off_t)found);
-}
-
 static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t offset,
                      struct fuse_file_info *fi)
 {
@@ -509,7 +487,6 @@ const struct fuse_lowlevel_ops tfs_fuse_operations = {
     .open = on_open,
     .create = on_create,
     .read = on_read,
-    .lseek = on_lseek,
     .write = on_write,
     .flush = on_flush,
     .fsync = on_fsync,

@@ -11,16 +11,11 @@
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-static blkcnt_t count_blocks(uint64_t size)
-{
-    return (blkcnt_t)((size + 511) / 512);
-}
-
 static void fill_size(struct stat *st, uint64_t size)
 {
     st->st_size = (off_t)size;
     st->st_blksize = 128 * 1024;
-    st->st_blocks = count_blocks(size);
+    st->st_blocks = (blkcnt_t)((size + 511) / 512);
 }
 
 static size_t count_directories(struct tfs_session *s, const struct tfs_node *dir)
@@ -145,9 +140,6 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
     attr->st.st_mtim = times.mtime;
     attr->st.st_ctim = times.ctime;
     fill_size(&attr->st, size);
-    if (result == 0 && !attr->changing && file != NULL && file->lens->stored != NULL)
-        attr->st.st_blocks = count_blocks(file->lens->stored(
-            branch->save, tfs_store_shown(branch->store), tfs_node_at(branch->save, node)));
     attr->id = tfs_inode_id(&s->inodes, node);
     /* The number is that of an array which some still have open. */
     if (attr->id != id && file != NULL && tfs_ops_has_past(s, node))

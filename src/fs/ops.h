@@ -15,7 +15,7 @@
  *   op_names.c    lookup, unlink, mkdir, rmdir, symbolic links
  *   op_rename.c   rename
  *   op_files.c    open, create, write, flush, release
- *   op_read.c     read, lseek
+ *   op_read.c     read
  *   op_list.c     reading directories
  *   op_sync.c     fsync, and saves that other programs changed
  *   session.c     opening, ending

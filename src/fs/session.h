@@ -159,9 +159,6 @@ int tfs_session_read(struct tfs_session *session, uint64_t id, struct tfs_handle
 /* These bytes were given to the kernel: gets ready what comes next, if the file is one for that. By
  * a thread that need not answer anything now. */
 void tfs_session_read_ahead(struct tfs_session *session, uint64_t id, uint64_t offset, size_t size);
-/* lseek(2) of SEEK_HOLE and SEEK_DATA. ENXIO as there. */
-int tfs_session_seek(struct tfs_session *session, uint64_t id, struct tfs_handle *handle,
-                     uint64_t offset, bool hole, uint64_t *found);
 /* from_cache: pages of a mapping, which lie where they lie; else a handle opened with O_APPEND
  * writes at the end, whatever `offset` is. The kernel hands a long write over in parts that end
  * where pages end: a part of it by one caller holds up the flush of others until the rest comes,
