@@ -100,10 +100,6 @@ struct tfs_lens {
     void (*read_ahead)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                        uint64_t offset, uint64_t size);
 
-    bool takes_written; /* `put` does; with get_range and size */
-    bool takes_large;   /* the same of a text that grew large while it was written: all of it is
-                         * written then, and comes from no document */
-
     /* Makes the edit's document say what `text` says; EBADMSG with line and column when it cannot.
      * A failed put may leave the edit half done: the caller throws it away. NULL: read-only.
      * A section whose decoded value did not change keeps its stored bytes. */
@@ -138,9 +134,11 @@ enum tfs_file_flags {
                             * one for one: it means nothing where there are other names */
     TFS_FILE_OVERLAY = 32, /* of a text that began with what the file showed, only what differs from
                             * that is an edit (tfs_put.original): pages of a mapping come back
-                            * whole */
-    TFS_FILE_SUMMED = 64, /* the checksum of voxels has in it what the file says, though it is
-                           * apart */
+                            * whole. With get_range, `put` takes tfs_put.written */
+    TFS_FILE_SUMMED = 64,  /* the checksum of voxels has in it what the file says, though it is
+                            * apart */
+    TFS_FILE_LARGE = 128,  /* `put` takes tfs_put.written of a text that grew large while it was
+                            * written: all of it was, and it comes from no document */
 };
 
 /* The sets of files that `-o views=` chooses from (formats/chosen.h). Files of one set do not
@@ -208,7 +206,6 @@ struct tfs_file {
     }
 
 #define TFS_FILES_MAX 32
-
 
 /* Tells why a chunk stays as it is. */
 typedef void (*tfs_refused_fn)(void *arg, const struct tfs_chunk *chunk, const char *why);

@@ -218,8 +218,9 @@ void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct
 static void read_rejected(const struct tfs_work *work, struct checking *c)
 {
     struct tfs_session *s = work->branch->session;
-    const struct tfs_lens *lens = tfs_node_file(work->branch->save, &work->inode->node)->lens;
-    const uint64_t most = lens->takes_large ? TFS_DRAFT_WHOLE_MAX : TFS_DRAFT_KEPT_MAX;
+    const struct tfs_file *file = tfs_node_file(work->branch->save, &work->inode->node);
+    const uint64_t most =
+        (file->flags & TFS_FILE_LARGE) != 0 ? TFS_DRAFT_WHOLE_MAX : TFS_DRAFT_KEPT_MAX;
     struct tfs_error err = {0};
 
     if (c->sparse->size <= most &&

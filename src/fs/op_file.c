@@ -110,7 +110,7 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
     struct tfs_node node = inode->node;
     tfs_ops_refresh(s, &node);
     const struct tfs_file *file = tfs_node_file(tfs_ops_branch(s, &node)->save, &node);
-    if (file->lens->takes_written)
+    if (tfs_ops_has_past(s, &node))
         return begin_sparse(s, inode, &node, empty);
     if (!empty && inode->began != NULL && node.scope == TFS_SCOPE_CHUNK &&
         (!still_shows(s, inode->began, &node) || !still_shows(s, inode->pages, &node)))
@@ -210,7 +210,8 @@ void tfs_file_spill(struct tfs_session *s, struct tfs_inode *inode, uint64_t siz
 {
     if (inode->draft == NULL || inode->draft->sparse != NULL || size < TFS_DRAFT_LARGE)
         return;
-    if (tfs_node_file(tfs_ops_branch(s, &inode->node)->save, &inode->node)->lens->takes_large)
+    const struct tfs_save *save = tfs_ops_branch(s, &inode->node)->save;
+    if ((tfs_node_file(save, &inode->node)->flags & TFS_FILE_LARGE) != 0)
         tfs_draft_spill(inode->draft);
 }
 

@@ -168,8 +168,7 @@ int tfs_array_same_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
 #define TFS_ARRAY_FILE(name, number)                                                               \
     TFS_ARRAY_LENS_FILE(name, .param = &(const struct tfs_array_lens){(number), .whole = true},    \
                         .get_range = tfs_array_get_range, .share_range = tfs_array_share_range,    \
-                        .read_ahead = tfs_array_read_ahead, .takes_written = true,                 \
-                        .exists = tfs_array_exists)
+                        .read_ahead = tfs_array_read_ahead, .exists = tfs_array_exists)
 #define TFS_CHUNK_ARRAY_FILE(name, number, there)                                                  \
     TFS_ARRAY_LENS_FILE(name, .param = &(const struct tfs_array_lens){(number), .whole = false},   \
                         .exists = (there))

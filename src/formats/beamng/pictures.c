@@ -323,11 +323,8 @@ static int picture_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     return err->code;
 }
 
-const struct tfs_lens tfs_beamng_heightmap_lens = {.param = &heights_picture,
-                                                   .get = picture_get,
-                                                   .put = picture_put,
-                                                   .size = picture_size,
-                                                   .takes_large = true};
+const struct tfs_lens tfs_beamng_heightmap_lens = {
+    .param = &heights_picture, .get = picture_get, .put = picture_put, .size = picture_size};
 const struct tfs_lens tfs_beamng_layers_picture_lens = {
     .param = &layers_picture, .get = picture_get, .put = picture_put, .size = picture_size};
 const struct tfs_lens tfs_beamng_extra_lens = {

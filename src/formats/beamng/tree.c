@@ -79,7 +79,7 @@ static const struct tfs_file root_files[ROOT_COUNT] = {
     [INFO] = {.path = "info.txt", .lens = &tfs_beamng_info_lens},
     [PALETTE] = TFS_APART_FILE("palette.txt", 0, &tfs_beamng_palette_lens),
     [HEIGHTMAP] = {.path = "heightmap.png",
-                   .flags = TFS_FILE_LATE,
+                   .flags = TFS_FILE_LATE | TFS_FILE_LARGE,
                    .lens = &tfs_beamng_heightmap_lens,
                    .count = picture_count},
     [LAYERS] = {.path = "layers.png",
