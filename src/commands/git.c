@@ -484,7 +484,7 @@ static void print_status(struct gitter *g)
 static unsigned steady_set(const struct tfs_tree *tree)
 {
     for (unsigned i = 0; i < tree->chunk_count; i++)
-        if (tree->chunk_files[i].in_table != NULL)
+        if ((tree->chunk_files[i].flags & TFS_FILE_FILLED) != 0)
             return TFS_VIEWS_GRIDS;
     return TFS_VIEWS_VOXELS;
 }

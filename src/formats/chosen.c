@@ -72,7 +72,7 @@ bool tfs_file_is_chosen(const struct tfs_file *file, unsigned views)
 
 bool tfs_file_completes_table(const struct tfs_file *file, unsigned views)
 {
-    return file->in_table != NULL && !tfs_chosen_all(views) &&
+    return (file->flags & TFS_FILE_FILLED) != 0 && !tfs_chosen_all(views) &&
            (file->views & views) == TFS_VIEWS_VOXELS;
 }
 

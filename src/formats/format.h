@@ -137,6 +137,9 @@ enum tfs_file_flags {
                             * whole. With get_range, `put` takes tfs_put.written */
     TFS_FILE_SUMMED = 64,  /* the checksum of voxels has in it what the file says, though it is
                             * apart */
+    TFS_FILE_FILLED = 256, /* a grid of a plane with TFS_PLANE_FILLABLE: voxels.csv says it where
+                            * the plane is not filled, and TFS_VIEWS_VOXELS does not show it then,
+                            * but it can be created */
     TFS_FILE_LARGE = 128,  /* `put` takes tfs_put.written of a text that grew large while it was
                             * written: all of it was, and it comes from no document */
 };
@@ -180,9 +183,6 @@ struct tfs_file {
     const struct tfs_lens *lens;
     uint32_t (*count)(const struct tfs_tree *tree, const struct tfs_doc *doc); /* NULL: 1 */
     const struct tfs_family *family; /* NULL: it is none */
-    /* Does voxels.csv say what this file says: 1 or 0, negative as for `exists`? Then
-     * TFS_VIEWS_VOXELS does not show it, but it can be created. NULL: it never does. */
-    int (*in_table)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
     unsigned views; /* enum tfs_file_views: the sets that it belongs to; 0: it is derived */
 };
 

@@ -5,8 +5,8 @@
  */
 #include "fs/existence.h"
 
-#include "formats/cells/cells.h"
 #include "formats/chosen.h"
+#include "formats/views/views.h"
 #include "fs/groups.h"
 
 /* ---- the schema ------------------------------------------------------------------------------ */
@@ -111,8 +111,7 @@ static int file_exists_in(struct tfs_save *save, const struct tfs_doc *doc,
     int exists = file->lens->exists ? file->lens->exists(save, doc, tfs_node_at(save, node)) : 1;
     if (exists <= 0 || !tfs_file_completes_table(file, views))
         return exists;
-    int said = file->in_table(save, doc, tfs_node_at(save, node));
-    return said < 0 ? said : !said;
+    return tfs_cells_plane_filled(save, doc, tfs_node_at(save, node));
 }
 
 int tfs_file_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node,

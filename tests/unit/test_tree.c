@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "formats/views/views.h"
 #include "fs/schema.h"
 #include "fs/tree.h"
 #include "unit.h"
@@ -49,16 +50,24 @@ static int put_nothing(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     return 0;
 }
 
-/* The toy's table says what sdf.txt says of chunks that have a tag. */
-static int sdf_in_table(struct tfs_save *s, const struct tfs_doc *d, struct tfs_at at)
+/* The toy's table says what sdf.txt says of chunks with tag 1. */
+static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
 {
-    (void)s;
-    return tfs_doc_find(d, at.key)->tag == 1;
+    static uint8_t value;
+    (void)wanted, (void)err;
+    cells->planes[0].values = &value;
+    cells->planes[0].filled = cells->chunk.tag != 1;
+    return 0;
 }
+
+static const struct tfs_plane planes[] = {{.name = "sdf", .form = {.width = 1}}};
+static const struct tfs_cells_kind cells = {
+    .planes = planes, .count = 1, .size = {1, 1, 1}, .decode = decode};
 
 static const struct tfs_family mask_family = {.name = mask_name};
 static const struct tfs_lens read_only_lens = {.put = NULL};
 static const struct tfs_lens plain_lens = {.put = put_nothing};
+static const struct tfs_lens sdf_lens = {.param = &tfs_plane_numbers[0], .put = put_nothing};
 static const struct tfs_lens sky_lens = {.put = put_nothing, .exists = sky_exists};
 static const struct tfs_lens corners_lens = {.put = put_nothing, .exists = corners_exist};
 
@@ -85,8 +94,8 @@ static const struct tfs_file chunk_files[] = {
      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
     {.path = "lights/block.txt", .flags = TFS_FILE_OPTIONAL, .lens = &sky_lens},
     {.path = "channels/sdf.txt",
-     .lens = &plain_lens,
-     .in_table = sdf_in_table,
+     .flags = TFS_FILE_FILLED,
+     .lens = &sdf_lens,
      .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
 };
 
@@ -104,6 +113,7 @@ static const struct tfs_tree toy = {
     .group_dir = "lods",
     .group_label = 1,
     .groups = five_groups,
+    .cells = &cells,
 };
 static const struct tfs_tree toy_regions = {
     .group_dir = "regions", .groups = five_groups, .fixed_groups = true};
@@ -160,6 +170,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+    tfs_cells_cache_free(save.cells);
     tfs_doc_unref(doc);
 }
 

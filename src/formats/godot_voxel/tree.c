@@ -27,8 +27,8 @@ enum chunk_file {
 
 #define CHANNEL_FILE(name, number)                                                                 \
     {                                                                                              \
-        .path = "channels/" name ".txt", .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS,              \
-        .in_table = tfs_cells_plane_in_table, .lens = &(const struct tfs_lens)                     \
+        .path = "channels/" name ".txt", .flags = TFS_FILE_FILLED,                                 \
+        .views = TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS, .lens = &(const struct tfs_lens)              \
         {                                                                                          \
             .param = &tfs_plane_numbers[number], .get = tfs_cells_grid_get,                        \
             .put = tfs_cells_grid_put, .size = tfs_cells_grid_size,                                \

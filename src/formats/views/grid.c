@@ -458,17 +458,17 @@ int tfs_cells_grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     return err->code;
 }
 
-int tfs_cells_plane_in_table(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+int tfs_cells_plane_filled(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     struct tfs_error why = {0};
     struct tfs_cells *cells;
 
     if (tfs_cells_open(save, doc, at.key, TFS_CELLS_ALL, &cells, &why) < 0)
-        return why.code == -ENOENT ? 0 : why.code;
-    const bool in_table =
-        cells->damage == NULL && cells->count > 0 && !cells->planes[plane_of(at)].filled;
+        return why.code == -ENOENT ? 1 : why.code;
+    const bool filled =
+        cells->damage != NULL || cells->count == 0 || cells->planes[plane_of(at)].filled;
     tfs_cells_unref(cells);
-    return in_table;
+    return filled;
 }
 
 /* ---- optional planes ------------------------------------------------------------------------- */

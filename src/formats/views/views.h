@@ -33,8 +33,9 @@ int tfs_cells_grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
 int64_t tfs_cells_grid_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 int tfs_cells_grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
-/* tfs_file.in_table of a grid whose plane is TFS_PLANE_FILLABLE. */
-int tfs_cells_plane_in_table(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+/* Has a chunk one value in all of the plane of that grid, or no voxels: 1 or 0? Negative as for
+ * tfs_lens.exists. */
+int tfs_cells_plane_filled(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 /* What stands behind `depth`, or behind the slash of a column: the plane is to be stored so. */
 int tfs_cells_take_width(struct tfs_cells_edit *e, unsigned plane, struct tfs_line line,
                          struct tfs_error *err);
