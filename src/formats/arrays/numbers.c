@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "formats/arrays/array.h"
+#include "formats/cells/name_list.h"
 #include "formats/views/views.h"
-#include "formats/renaming.h"
 #include "text/name.h"
 
 #define NUMBERS_MAX 65536

@@ -193,23 +193,3 @@ int tfs_beamng_samples_put(struct tfs_edit *edit, struct tfs_key key,
         return err->code;
     return follow(edit, &before, err);
 }
-
-int tfs_beamng_terrain_put(struct tfs_edit *edit, const struct tfs_beamng_plane *plane,
-                           const uint8_t *picture, struct tfs_error *err)
-{
-    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(tfs_edit_doc(edit));
-    int32_t tiles = (int32_t)tfs_beamng_tiles_a_side(layout);
-    size_t pitch = (size_t)layout->side * plane->bytes;
-    const uint8_t *south = picture + (layout->side - 1) * pitch;
-    uint8_t samples[TFS_BEAMNG_TILE_SAMPLES * 4];
-
-    for (struct tfs_key key = {.z = 0}; key.z < tiles; key.z++) {
-        for (key.x = 0; key.x < tiles; key.x++) {
-            struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, key);
-            tfs_beamng_tile_cut(&tile, plane->bytes, south, -(ptrdiff_t)pitch, samples);
-            if (tfs_beamng_samples_put(edit, key, plane, samples, err) < 0)
-                return err->code;
-        }
-    }
-    return 0;
-}

@@ -14,8 +14,6 @@ bool tfs_beamng_layer_allowed(uint8_t old, uint8_t new, uint32_t materials);
 int tfs_beamng_samples_put(struct tfs_edit *edit, struct tfs_key key,
                            const struct tfs_beamng_plane *plane, const uint8_t *samples,
                            struct tfs_error *err);
-int tfs_beamng_terrain_put(struct tfs_edit *edit, const struct tfs_beamng_plane *plane,
-                           const uint8_t *picture, struct tfs_error *err);
 
 /* Squares whose four stored corners are not what the rule says; 0 without a corner block. */
 uint64_t tfs_beamng_corners_odd(const struct tfs_doc *doc);

@@ -132,23 +132,6 @@ void tfs_beamng_terrain_row(const struct tfs_beamng_terrain *terrain,
     }
 }
 
-int tfs_beamng_terrain_picture(const struct tfs_doc *doc, const struct tfs_beamng_plane *plane,
-                               struct tfs_buf *out, struct tfs_error *err)
-{
-    const uint32_t side = tfs_beamng_layout_of(doc)->side;
-    const size_t row = (size_t)side * plane->bytes;
-    struct tfs_beamng_terrain terrain;
-
-    if (tfs_beamng_terrain_init(doc, &terrain, err) < 0)
-        return err->code;
-    uint8_t *at = tfs_buf_reserve(out, side * row);
-    for (uint32_t z = side; at != NULL && z-- > 0; at += row)
-        tfs_beamng_terrain_row(&terrain, plane, z, at);
-    out->size += at != NULL ? side * row : 0;
-    tfs_beamng_terrain_release(&terrain);
-    return tfs_buf_check(out, err);
-}
-
 /* ---- changes --------------------------------------------------------------------------------- */
 
 int tfs_beamng_tile_put(struct tfs_edit *edit, struct tfs_key key,

@@ -114,9 +114,6 @@ void tfs_beamng_terrain_release(struct tfs_beamng_terrain *terrain);
 /* Copies row z of a plane, from west to east. */
 void tfs_beamng_terrain_row(const struct tfs_beamng_terrain *terrain,
                             const struct tfs_beamng_plane *plane, uint32_t z, uint8_t *out);
-/* Appends a whole plane, north up: the north row first, as in a picture. */
-int tfs_beamng_terrain_picture(const struct tfs_doc *doc, const struct tfs_beamng_plane *plane,
-                               struct tfs_buf *out, struct tfs_error *err);
 
 /* ---- changes --------------------------------------------------------------------------------- */
 

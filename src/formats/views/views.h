@@ -6,7 +6,6 @@
 #define TFS_FORMATS_VIEWS_VIEWS_H
 
 #include "formats/cells/edit.h"
-#include "formats/renaming.h"
 #include "formats/voxel_table.h"
 
 /* ---- voxels.csv: a line a voxel that is not empty (table.c) ---------------------------------- */
