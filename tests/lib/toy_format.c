@@ -33,30 +33,47 @@ struct unit {
 
 /* ---- the bytes of a chunk <-> cells ---------------------------------------------------------- */
 
+struct body {
+    struct chunk chunk;
+    struct tfs_span names[NAMES];
+};
+
+/* Bytes come from files, journals and trees: whatever they are. */
+static int take(struct tfs_span bytes, struct chunk *chunk, struct tfs_error *err)
+{
+    if (bytes.size != sizeof(*chunk))
+        return tfs_fail(err, -EBADMSG, "%zu bytes, a chunk has %zu", bytes.size, sizeof(*chunk));
+    memcpy(chunk, bytes.data, sizeof(*chunk));
+    return 0;
+}
+
 static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
 {
-    const struct chunk *chunk = (const void *)cells->stored->data;
+    struct body *body = cells->own = calloc(1, sizeof(*body));
 
     (void)wanted;
-    cells->names = calloc(NAMES, sizeof(*cells->names));
-    if (cells->names == NULL)
+    if (body == NULL)
         return tfs_fail_memory(err);
-    for (; cells->name_count < chunk->count && cells->name_count < NAMES; cells->name_count++) {
-        const char *name = chunk->names[cells->name_count];
+    if (take(tfs_blob_span(cells->stored), &body->chunk, err) < 0)
+        return err->code;
+    cells->names = body->names;
+    for (; cells->name_count < body->chunk.count && cells->name_count < NAMES;
+         cells->name_count++) {
+        const char *name = body->chunk.names[cells->name_count];
         cells->names[cells->name_count] =
             (struct tfs_span){(const void *)name, strnlen(name, NAME)};
     }
     for (int i = 0; i < VOXELS; i++)
-        if (chunk->blocks[i] >= cells->name_count || chunk->levels[i] > 9)
+        if (body->chunk.blocks[i] >= cells->name_count || body->chunk.levels[i] > 9)
             return tfs_fail(err, -EBADMSG, "voxel %d has no such name, or no such level", i);
-    cells->planes[BLOCK].values = (void *)chunk->blocks;
-    cells->planes[LEVEL].values = (void *)chunk->levels;
+    cells->planes[BLOCK].values = body->chunk.blocks;
+    cells->planes[LEVEL].values = body->chunk.levels;
     return 0;
 }
 
 static void release(struct tfs_cells *cells)
 {
-    free(cells->names);
+    free(cells->own);
 }
 
 static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
@@ -71,7 +88,7 @@ static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
         const struct tfs_span name = tfs_cells_edit_name(e, next.count);
         memcpy(next.names[next.count], name.data, name.size);
     }
-    memcpy(next.state, e->before->stored->data + offsetof(struct chunk, state), sizeof(next.state));
+    memcpy(next.state, ((struct body *)e->before->own)->chunk.state, sizeof(next.state));
     return tfs_edit_put_bytes(e->edit, e->before->chunk, BYTES_OF(next), err);
 }
 
@@ -108,10 +125,12 @@ static const size_t raw_at = 0, state_at = offsetof(struct chunk, state);
 static int bytes_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                      struct tfs_buf *out, struct tfs_error *err)
 {
+    const struct tfs_span bytes = tfs_blob_span(tfs_doc_find(doc, at.key)->blob);
     const size_t from = *(const size_t *)at.param;
 
     (void)save;
-    tfs_buf_add(out, tfs_doc_find(doc, at.key)->blob->data + from, sizeof(struct chunk) - from);
+    if (from < bytes.size)
+        tfs_buf_add(out, bytes.data + from, bytes.size - from);
     return tfs_buf_check(out, err);
 }
 
@@ -131,15 +150,15 @@ static int bytes_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
 {
     const struct tfs_chunk old = *tfs_doc_find(tfs_edit_doc(edit), at.key);
     const size_t from = *(const size_t *)at.param;
-    struct chunk next;
+    struct tfs_buf bytes = {0};
 
     (void)put;
-    if (text.size != sizeof(next) - from)
-        return tfs_fail(err, -EBADMSG, "%zu bytes are needed here", sizeof(next) - from);
-    memcpy(&next, old.blob->data, from);
-    memcpy((uint8_t *)&next + from, text.data, text.size);
-    if (tfs_edit_put_bytes(edit, old, BYTES_OF(next), err) == 0)
+    tfs_buf_add(&bytes, old.blob->data, from);
+    tfs_buf_add_span(&bytes, text);
+    if (tfs_buf_check(&bytes, err) == 0 &&
+        tfs_edit_put_bytes(edit, old, tfs_buf_span(&bytes), err) == 0)
         chunk_check(save, tfs_edit_doc(edit), at.key, NULL, err);
+    tfs_buf_release(&bytes);
     return err->code;
 }
 
@@ -175,7 +194,9 @@ static int read_unit(const struct unit *unit, struct tfs_edit *edit, struct tfs_
         return tfs_fail(err, -EBADMSG, "%d_%d_%d: the checksum is another", unit->x, unit->y,
                         unit->z);
     for (int i = 0; i < 2 && err->code == 0; i++, chunk.key.y++)
-        if (unit->chunks[i].count > 0)
+        if (unit->chunks[i].count > 0 && tfs_doc_find(tfs_edit_doc(edit), chunk.key) != NULL)
+            tfs_fail(err, -EBADMSG, "chunk %d_%d_%d stands twice", unit->x, chunk.key.y, unit->z);
+        else if (unit->chunks[i].count > 0)
             tfs_edit_put_bytes(edit, chunk, BYTES_OF(unit->chunks[i]), err);
     return err->code;
 }
@@ -208,10 +229,10 @@ static int write_file(struct tfs_save *save, const struct tfs_doc *doc, struct t
         for (int k = 0; k < 2; k++) {
             chunks[k] = tfs_doc_find(doc, (struct tfs_key){0, unit.x, unit.y + k, unit.z});
             if (chunks[k] != NULL)
-                memcpy(&unit.chunks[k], chunks[k]->blob->data, sizeof(struct chunk));
+                take(tfs_blob_span(chunks[k]->blob), &unit.chunks[k], err);
         }
         unit.sum = (uint32_t)tfs_checksum(BYTES_OF(unit.chunks), 0);
-        if (chunks[0] == NULL || chunks[0] == first)
+        if (err->code == 0 && (chunks[0] == NULL || chunks[0] == first))
             tfs_sink_span(sink, BYTES_OF(unit), err);
     }
     return err->code;
