@@ -193,9 +193,11 @@ static int take_name(struct taking *t, size_t voxel, uint64_t value, struct tfs_
 
     if (value == 0)
         return tfs_cells_edit_clear(&t->e, voxel, err);
-    if (value != t->value && !tfs_numbers_name(t->numbers, value, &name))
-        return tfs_fail(&t->why, -EBADMSG, "arrays/palette.txt has %" PRIu32 " lines",
-                        tfs_numbers_count(t->numbers));
+    if (value != t->value && !tfs_numbers_name(t->numbers, value, &name)) {
+        tfs_fail(&t->why, -EBADMSG, "arrays/palette.txt has %" PRIu32 " lines",
+                 tfs_numbers_count(t->numbers));
+        return 0;
+    }
     if (value != t->value && tfs_buf_check(&name, err) == 0 &&
         tfs_cells_edit_add(&t->e, tfs_buf_span(&name), &t->entry, err) == 0)
         t->value = value;
@@ -239,11 +241,13 @@ static int take_names(struct taking *t, const struct row *r, struct tfs_error *e
 {
     const unsigned width = t->change->array->width;
 
-    for (size_t x = 0; x < t->e.before->size.x && err->code == 0; x++)
-        if (differs(r, width, x) &&
-            take_name(t, r->voxel + x, tfs_array_value(r->wanted, width, x), err) == 0 &&
-            t->why.code < 0)
+    for (size_t x = 0; x < t->e.before->size.x && err->code == 0; x++) {
+        if (!differs(r, width, x))
+            continue;
+        take_name(t, r->voxel + x, tfs_array_value(r->wanted, width, x), err);
+        if (t->why.code < 0)
             return refuse(t, r, x, err);
+    }
     return err->code;
 }
 
