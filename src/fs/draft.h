@@ -53,7 +53,7 @@ struct tfs_draft {
     bool stays;                    /* there was no room for that: `bytes` has it, however large */
     struct tfs_blob *original; /* of a file with TFS_FILE_OVERLAY: the text that these bytes began
                                 * as, or that was accepted last; NULL: they began as none */
-    uint64_t changes;         /* of what the file reads, when it began */
+    uint64_t changes;          /* of what the file reads, when it began */
     bool overtaken;   /* OUTDATED, because a page of a mapping came that is older than that */
     bool ordered;     /* what it held at first and what was written since stand in this order: lines
                        * that are complete are final. For a writer, which says so */
