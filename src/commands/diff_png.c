@@ -18,7 +18,7 @@
 
 #include "commands/diff.h"
 #include "commands/output.h"
-#include "formats/diff/marks.h"
+#include "formats/compare/changed_columns.h"
 #include "formats/picture/columns.h"
 
 #define PANELS     3 /* before, after, changes */

@@ -19,7 +19,7 @@
 #include "commands/merge_lfs.h"
 #include "commands/output.h"
 #include "commands/printer.h"
-#include "formats/diff/merge.h"
+#include "formats/compare/merge.h"
 #include "formats/whole_file.h"
 #include "text/name.h"
 #include "text/table.h"

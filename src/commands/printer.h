@@ -6,7 +6,7 @@
 #define TFS_COMMANDS_PRINTER_H
 
 #include "commands/cli.h"
-#include "formats/diff/diff.h"
+#include "formats/compare/diff.h"
 
 struct tfs_printer {
     struct tfs_cli *cli;

@@ -12,14 +12,14 @@
 
 #include "base/hash.h"
 #include "commands/printer.h"
-#include "formats/diff/sum.h"
+#include "formats/compare/count.h"
 #include "fs/recover.h"
 
 struct texter {
     struct tfs_cli *cli;
     struct tfs_printer printer;
     struct tfs_side side;
-    struct tfs_voxel_sum sum;
+    struct tfs_chunk_count sum;
     size_t chunks;
     struct tfs_error *err;
 };
@@ -73,7 +73,7 @@ static int print_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *
     if (chunk->why[0] != '\0')
         tfs_fail(&why, -EBADMSG, "%s", chunk->why);
     else
-        tfs_voxel_sum_make(&t->sum, &t->side, stored, &why);
+        tfs_chunk_count_all(&t->sum, &t->side, stored, &why);
     if (why.code < 0 && !tfs_is_damage(why.code)) {
         *t->err = why;
         return why.code;
@@ -205,7 +205,7 @@ enum tfs_status tfs_cli_text(struct tfs_cli *cli)
         t.printer.lost = tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory");
     if (!t.printer.lost)
         tfs_printer_flush(&t.printer, true);
-    tfs_voxel_sum_release(&t.sum);
+    tfs_chunk_count_release(&t.sum);
     tfs_printer_release(&t.printer);
     tfs_save_close(t.side.save);
     return t.printer.lost;

@@ -1,8 +1,8 @@
 /*
- * formats/diff: what is said of chunks, in short and voxel by voxel.
+ * formats/compare: what is said of chunks, in short and voxel by voxel.
  */
-#include "formats/diff/diff.h"
-#include "formats/diff/sum.h"
+#include "formats/compare/diff.h"
+#include "formats/compare/count.h"
 
 #include "../lib/beamng_case.h"
 #include "../lib/cosmic_case.h"
@@ -23,19 +23,19 @@ static struct tfs_save *open_save(const char *path, enum tfs_lock lock)
 /* ---- in short -------------------------------------------------------------------------------- */
 
 /* The sum of the document's i-th chunk, fetched where it has to be. */
-static void make_sum(const struct tfs_side *side, size_t i, struct tfs_voxel_sum *sum)
+static void make_sum(const struct tfs_side *side, size_t i, struct tfs_chunk_count *sum)
 {
     struct tfs_fetched fetched = {0};
     struct tfs_error err = {0};
 
     tfs_fetched_take(&fetched, tfs_doc_at(side->doc, i));
     ck_assert_msg(tfs_fetch(side, &fetched, 1, &err) == 0 && fetched.why.code == 0 &&
-                      tfs_voxel_sum_make(sum, side, &fetched.chunk, &err) == 0,
+                      tfs_chunk_count_all(sum, side, &fetched.chunk, &err) == 0,
                   "%s%s", fetched.why.text, err.text);
     tfs_fetched_release(&fetched);
 }
 
-static uint64_t count_of(const struct tfs_voxel_sum *sum, struct tfs_span name)
+static uint64_t count_of(const struct tfs_chunk_count *sum, struct tfs_span name)
 {
     size_t i = 0;
 
@@ -45,7 +45,7 @@ static uint64_t count_of(const struct tfs_voxel_sum *sum, struct tfs_span name)
 }
 
 /* Voxel by voxel. */
-static void check_counts(const struct tfs_side *side, size_t i, const struct tfs_voxel_sum *sum)
+static void check_counts(const struct tfs_side *side, size_t i, const struct tfs_chunk_count *sum)
 {
     const struct tfs_cells_kind *kind = side->save->tree->cells;
     struct tfs_voxel_pool pool = {0};
@@ -81,7 +81,7 @@ static void check_counts(const struct tfs_side *side, size_t i, const struct tfs
 START_TEST(chunks_have_as_many_voxels_of_a_name_as_are_found_one_by_one)
 {
     const struct small_save *kind = &small_saves[_i];
-    struct tfs_voxel_sum sum = {0};
+    struct tfs_chunk_count sum = {0};
 
     kind->make(scratch_path(kind->file));
     struct tfs_save *save = open_save(scratch_path(kind->file), TFS_LOCK_NONE);
@@ -90,7 +90,7 @@ START_TEST(chunks_have_as_many_voxels_of_a_name_as_are_found_one_by_one)
         make_sum(&side, i, &sum);
         check_counts(&side, i, &sum);
     }
-    tfs_voxel_sum_release(&sum);
+    tfs_chunk_count_release(&sum);
     tfs_save_close(save);
 }
 END_TEST
@@ -109,7 +109,7 @@ static int count_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
 START_TEST(chunks_that_were_fetched_are_summed_up_without_another_look_at_the_save)
 {
     const struct small_save *kind = &small_saves[_i];
-    struct tfs_voxel_sum sum = {0};
+    struct tfs_chunk_count sum = {0};
     struct tfs_error err = {0};
 
     kind->make(scratch_path(kind->file));
@@ -124,12 +124,12 @@ START_TEST(chunks_that_were_fetched_are_summed_up_without_another_look_at_the_sa
         ck_assert_int_eq(tfs_fetch(&side, &fetched, 1, &err), 0);
         save->container = &container;
         fetches = 0;
-        ck_assert_int_eq(tfs_voxel_sum_make(&sum, &side, &fetched.chunk, &err), 0);
+        ck_assert_int_eq(tfs_chunk_count_all(&sum, &side, &fetched.chunk, &err), 0);
         ck_assert_uint_eq(fetches, 0);
         save->container = counted;
         tfs_fetched_release(&fetched);
     }
-    tfs_voxel_sum_release(&sum);
+    tfs_chunk_count_release(&sum);
     tfs_save_close(save);
 }
 END_TEST
@@ -170,7 +170,7 @@ static void find_told(const struct tfs_side sides[TFS_SIDES], struct tfs_key *ke
 static void assert_sums_agree(struct tfs_save *save, const struct tfs_doc *after, const char *what)
 {
     const struct tfs_side sides[TFS_SIDES] = {{save, save->doc}, {save, after}};
-    struct tfs_voxel_sum old = {0}, new = {0};
+    struct tfs_chunk_count old = {0}, new = {0};
     struct tfs_key told[256];
 
     find_told(sides, told);
@@ -184,8 +184,8 @@ static void assert_sums_agree(struct tfs_save *save, const struct tfs_doc *after
         ck_assert_msg((old.checksum != new.checksum) == is_told(told, key), "%s: chunk %d_%d_%d",
                       what, key.x, key.y, key.z);
     }
-    tfs_voxel_sum_release(&old);
-    tfs_voxel_sum_release(&new);
+    tfs_chunk_count_release(&old);
+    tfs_chunk_count_release(&new);
 }
 
 /* The save's document with the edit; the same one where this kind of save refuses it. */
@@ -228,12 +228,12 @@ END_TEST
 static uint64_t sum_of_records(const char *value)
 {
     struct tree_files c;
-    struct tfs_voxel_sum sum = {0};
+    struct tfs_chunk_count sum = {0};
 
     place_open_hex(&c, value);
     make_sum(&(struct tfs_side){c.save, c.doc}, 0, &sum);
     const uint64_t checksum = sum.checksum;
-    tfs_voxel_sum_release(&sum);
+    tfs_chunk_count_release(&sum);
     tree_files_close(&c);
     return checksum;
 }
@@ -252,7 +252,7 @@ static uint64_t sum_of_palette(const char *const *names, const uint16_t *ids)
 {
     struct maker_region region = maker_region_init(3);
     struct maker_chunk *chunk = maker_region_add(&region, 0, 0, 0);
-    struct tfs_voxel_sum sum = {0};
+    struct tfs_chunk_count sum = {0};
     struct tree_files c;
 
     maker_layered(&chunk->body, names, 3, ids, 3);
@@ -262,7 +262,7 @@ static uint64_t sum_of_palette(const char *const *names, const uint16_t *ids)
     cosmic_open_maker(&c, &region);
     make_sum(&(struct tfs_side){c.save, c.doc}, 0, &sum);
     const uint64_t checksum = sum.checksum;
-    tfs_voxel_sum_release(&sum);
+    tfs_chunk_count_release(&sum);
     tree_files_close(&c);
     maker_region_release(&region);
     return checksum;

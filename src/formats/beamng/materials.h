@@ -1,25 +1,10 @@
 /*
- * What layers are called: the materials of a table of names that samples can have, and the tables
- * that a merge gives to its sides and its result.
+ * What layers are called: the tables of names that a merge gives to its sides and its result.
  */
 #ifndef TFS_FORMATS_BEAMNG_MATERIALS_H
 #define TFS_FORMATS_BEAMNG_MATERIALS_H
 
 #include "formats/beamng/terrain.h"
-
-struct tfs_beamng_materials {
-    struct tfs_span at[TFS_BEAMNG_HOLE]; /* by layer, in the table */
-    uint8_t same[TFS_BEAMNG_HOLE];       /* how many before it have this name */
-    uint32_t count;
-};
-
-/* Those behind the last number of a layer are no sample's. */
-void tfs_beamng_materials_find(struct tfs_span table, bool nul,
-                               struct tfs_beamng_materials *materials);
-
-/* The layer of a name that so many of this name come before; `count`: there is none. */
-uint32_t tfs_beamng_materials_number(const struct tfs_beamng_materials *materials,
-                                     struct tfs_span name, uint8_t same);
 
 /* tfs_cells_kind.merge_names. */
 int tfs_beamng_merge_names(const struct tfs_doc *const docs[3], int prefer,

@@ -341,8 +341,8 @@ int tfs_voxel_pool_begin(struct tfs_voxel_pool *pool, const struct tfs_cells_kin
     return add_look(pool, none, NULL, err);
 }
 
-int tfs_voxel_pool_add(struct tfs_voxel_pool *pool, const struct tfs_voxel *voxel, uint32_t *number,
-                       struct tfs_error *err)
+static int add_voxel(struct tfs_voxel_pool *pool, const struct tfs_voxel *voxel, uint32_t *number,
+                     struct tfs_error *err)
 {
     const uint32_t before = pool->voxels.count;
     const struct tfs_span bytes = {(const uint8_t *)voxel, sizeof(*voxel)};
@@ -386,7 +386,7 @@ int tfs_voxel_fill_up(struct tfs_voxel_pool *pool, uint32_t voxel, uint32_t *ful
     for (unsigned p = 0; p < pool->kind->count; p++)
         if (is_flagged(pool->kind, p, TFS_PLANE_PARTIAL))
             v.values[p] = pool->kind->planes[p].full;
-    return tfs_voxel_pool_add(pool, &v, full, err);
+    return add_voxel(pool, &v, full, err);
 }
 
 /* ---- of chunks ------------------------------------------------------------------------------- */
@@ -489,7 +489,7 @@ int tfs_voxel_at(struct tfs_voxel_pool *pool, struct tfs_voxel_chunk *chunk, con
         }
     if (changed) {
         chunk->number = TFS_VOXEL_NONE;
-        if (tfs_voxel_pool_add(pool, &chunk->last, &chunk->number, err) < 0)
+        if (add_voxel(pool, &chunk->last, &chunk->number, err) < 0)
             return err->code;
     }
     *number = chunk->number;

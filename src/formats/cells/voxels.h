@@ -43,8 +43,6 @@ void tfs_voxel_pool_release(struct tfs_voxel_pool *pool);
 /* Forgets all voxels but TFS_VOXEL_NONE. */
 int tfs_voxel_pool_begin(struct tfs_voxel_pool *pool, const struct tfs_cells_kind *kind,
                          struct tfs_error *err);
-int tfs_voxel_pool_add(struct tfs_voxel_pool *pool, const struct tfs_voxel *voxel, uint32_t *number,
-                       struct tfs_error *err);
 
 /* One that is not there is as good as an empty one. */
 bool tfs_voxels_same(const struct tfs_voxel_pool *pool, uint32_t a, uint32_t b);

@@ -251,18 +251,6 @@ int tfs_godot_chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct 
     return err->code;
 }
 
-/* A row of a database without a block is what a chunk begins as. */
-int tfs_godot_chunk_begin(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
-                          struct tfs_error *err)
-{
-    const struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE};
-
-    (void)save;
-    if (tfs_godot_rules_coordinate(tfs_godot_rules(edit->base), key, err) < 0)
-        return err->code;
-    return tfs_edit_put(edit, &chunk, err);
-}
-
 int tfs_godot_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                          struct tfs_key to, struct tfs_error *err)
 {

@@ -3,7 +3,7 @@
  *
  * Must not know any format, nor what is compared.
  */
-#include "formats/diff/side.h"
+#include "formats/compare/fetch.h"
 
 #include <errno.h>
 #include <string.h>

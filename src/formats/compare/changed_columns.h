@@ -5,10 +5,10 @@
  * Memory: a bit a column and a byte a stack of chunks, or where squares of columns are marked a bit
  * and a byte each, of an area that the caller bounds.
  */
-#ifndef TFS_FORMATS_DIFF_MARKS_H
-#define TFS_FORMATS_DIFF_MARKS_H
+#ifndef TFS_FORMATS_COMPARE_CHANGED_COLUMNS_H
+#define TFS_FORMATS_COMPARE_CHANGED_COLUMNS_H
 
-#include "formats/diff/diff.h"
+#include "formats/compare/diff.h"
 
 /* Columns from (x, z) on, which is a corner of a chunk. */
 struct tfs_area {

@@ -3,17 +3,17 @@
  *
  * Must not know any format, nor how a difference is shown.
  */
-#include "formats/diff/diff.h"
+#include "formats/compare/diff.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/diff/compared.h"
+#include "formats/compare/two_chunks.h"
 
 struct tfs_diff {
     bool same_common; /* equal bytes of chunks say the same */
-    struct tfs_compared cells;
+    struct tfs_two_chunks cells;
     struct tfs_walk walk;
     bool hides[TFS_SIDES]; /* a chunk that the side lacks may be there all the same */
     size_t unknown, hidden;
@@ -93,7 +93,7 @@ void tfs_diff_close(struct tfs_diff *diff)
     if (diff == NULL)
         return;
     tfs_walk_end(&diff->walk);
-    tfs_compared_release(&diff->cells);
+    tfs_two_chunks_release(&diff->cells);
     tfs_buf_release(&diff->texts[TFS_BEFORE]);
     tfs_buf_release(&diff->texts[TFS_AFTER]);
     free(diff);
@@ -145,8 +145,8 @@ static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct
     const struct tfs_tree *tree = diff->walk.sides[TFS_BEFORE].save->tree;
     struct tfs_error why = {0};
 
-    if (tfs_compared_open(&diff->cells, diff->walk.sides, chunk, &why) == 0 &&
-        tfs_compared_count(&diff->cells, chunk, &why) == 0)
+    if (tfs_two_chunks_open(&diff->cells, diff->walk.sides, chunk, &why) == 0 &&
+        tfs_two_chunks_count(&diff->cells, chunk, &why) == 0)
         compare_files(diff, tree->chunk_files, tree->chunk_count, chunk->key, &chunk->files, &why);
     if (why.code < 0 && !tfs_is_damage(why.code))
         *err = why;
@@ -192,8 +192,8 @@ int tfs_diff_count_voxels(struct tfs_diff *diff, struct tfs_diff_chunk *chunk,
 
     if (chunk->kind == TFS_DIFF_CHANGED || chunk->why[0] != '\0')
         return 0;
-    if (tfs_compared_open(&diff->cells, diff->walk.sides, chunk, &why) == 0)
-        tfs_compared_count_alone(
+    if (tfs_two_chunks_open(&diff->cells, diff->walk.sides, chunk, &why) == 0)
+        tfs_two_chunks_count_alone(
             &diff->cells, &diff->walk.sides[chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE],
             chunk, &why);
     if (why.code < 0 && !tfs_is_damage(why.code))
@@ -211,7 +211,7 @@ const struct tfs_diff_count *tfs_diff_counts(const struct tfs_diff *diff, size_t
 
 int tfs_diff_rows(struct tfs_diff *diff, tfs_diff_row_fn row, void *arg, struct tfs_error *err)
 {
-    return tfs_compared_rows(&diff->cells, row, arg, err);
+    return tfs_two_chunks_rows(&diff->cells, row, arg, err);
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  *
  * Must not know any format, nor what is compared.
  */
-#include "formats/diff/chunk.h"
+#include "formats/compare/chunk.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
  * Must not know any format, nor how marks look. Of chunks that came or went all columns are news:
  * they are not looked into.
  */
-#include "formats/diff/marks.h"
+#include "formats/compare/changed_columns.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  *
  * Must not know how a sum is printed.
  */
-#include "formats/diff/sum.h"
+#include "formats/compare/count.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-void tfs_voxel_sum_release(struct tfs_voxel_sum *sum)
+void tfs_chunk_count_release(struct tfs_chunk_count *sum)
 {
     tfs_voxel_pool_release(&sum->pool);
     tfs_voxel_chunk_release(&sum->chunk);
@@ -22,11 +22,11 @@ void tfs_voxel_sum_release(struct tfs_voxel_sum *sum)
     tfs_blob_unref(sum->made.blob);
     tfs_blob_unref(sum->made.extra);
     free(sum->counts);
-    *sum = (struct tfs_voxel_sum){0};
+    *sum = (struct tfs_chunk_count){0};
 }
 
 /* There are so many voxels that are counted as this one is. */
-static int count_voxels(struct tfs_voxel_sum *sum, const struct tfs_voxel *v, uint64_t voxels,
+static int count_voxels(struct tfs_chunk_count *sum, const struct tfs_voxel *v, uint64_t voxels,
                         struct tfs_error *err)
 {
     uint32_t number;
@@ -40,7 +40,7 @@ static int count_voxels(struct tfs_voxel_sum *sum, const struct tfs_voxel *v, ui
         tfs_words_add(&sum->names, tfs_buf_span(&sum->text), &number, err) < 0)
         return err->code;
     if (number == sum->count) {
-        struct tfs_sum_count *counts = tfs_array_grow(sum->counts, sum->count, sizeof(*counts));
+        struct tfs_name_count *counts = tfs_array_grow(sum->counts, sum->count, sizeof(*counts));
         if (counts == NULL)
             return tfs_fail_memory(err);
         sum->counts = counts;
@@ -83,7 +83,7 @@ static void add_number(uint32_t number, size_t count, struct tfs_buf *out)
 }
 
 /* For each entry of the plane the number of its name. */
-static int number_entries(struct tfs_voxel_sum *sum, unsigned p, struct met *met,
+static int number_entries(struct tfs_chunk_count *sum, unsigned p, struct met *met,
                           struct tfs_error *err)
 {
     const struct tfs_cells *cells = sum->chunk.cells;
@@ -108,7 +108,7 @@ static int number_entries(struct tfs_voxel_sum *sum, unsigned p, struct met *met
 }
 
 /* What the numbers are called; of a sample in front of it a height of 0 and no layout. */
-static int add_names(struct tfs_voxel_sum *sum, const struct met *met, struct tfs_error *err)
+static int add_names(struct tfs_chunk_count *sum, const struct met *met, struct tfs_error *err)
 {
     static const uint8_t none[4];
     const size_t front = sum->pool.kind->save_names != NULL ? sizeof(none) : 0;
@@ -137,7 +137,7 @@ static void add_values(const struct tfs_cells_plane *plane, size_t count, struct
 }
 
 /* Of planes without entries. Optional ones that are no voxel's are files of their own. */
-static void add_planes(struct tfs_voxel_sum *sum)
+static void add_planes(struct tfs_chunk_count *sum)
 {
     const struct tfs_cells *cells = sum->chunk.cells;
 
@@ -153,7 +153,7 @@ static void add_planes(struct tfs_voxel_sum *sum)
     }
 }
 
-static int sum_names(struct tfs_voxel_sum *sum, struct tfs_error *err)
+static int sum_names(struct tfs_chunk_count *sum, struct tfs_error *err)
 {
     const struct tfs_cells *cells = sum->chunk.cells;
     const size_t words = sum->pool.names.count + (size_t)1;
@@ -212,7 +212,7 @@ static bool same_values(const struct tfs_cells_kind *kind, const uint64_t *a, co
 
 /* Runs of equal voxels are the same however the game stores them. The first is of empty voxels, if
  * only of none. */
-static int sum_runs(struct tfs_voxel_sum *sum, struct tfs_error *err)
+static int sum_runs(struct tfs_chunk_count *sum, struct tfs_error *err)
 {
     const struct tfs_cells_kind *kind = sum->pool.kind;
     uint64_t counts[UINT8_MAX + 1] = {0};
@@ -250,7 +250,7 @@ struct bin {
 #define BINS     (1u << BINS_LOG)
 
 struct bins {
-    struct tfs_voxel_sum *sum;
+    struct tfs_chunk_count *sum;
     struct bin bins[BINS];
 };
 
@@ -322,7 +322,7 @@ static uint64_t count_saying(const struct tfs_cells *cells)
 }
 
 /* Solid voxels have a short name. */
-static int count_numbers(struct tfs_voxel_sum *sum, struct tfs_error *err)
+static int count_numbers(struct tfs_chunk_count *sum, struct tfs_error *err)
 {
     const struct tfs_cells *cells = sum->chunk.cells;
     struct bins b = {.sum = sum};
@@ -362,7 +362,7 @@ static void add_numbers(const struct tfs_cells *cells, unsigned p, struct tfs_bu
     tfs_buf_add(same, plane->values, (one ? 1 : cells->count) * plane->form.width);
 }
 
-static int sum_numbers(struct tfs_voxel_sum *sum, struct tfs_error *err)
+static int sum_numbers(struct tfs_chunk_count *sum, struct tfs_error *err)
 {
     const struct tfs_cells *cells = sum->chunk.cells;
 
@@ -378,7 +378,7 @@ static int sum_numbers(struct tfs_voxel_sum *sum, struct tfs_error *err)
 
 /* ---- one chunk ------------------------------------------------------------------------------- */
 
-static int sum_cells(struct tfs_voxel_sum *sum, struct tfs_error *err)
+static int sum_cells(struct tfs_chunk_count *sum, struct tfs_error *err)
 {
     if (sum->chunk.cells->count == 0)
         return 0;
@@ -387,7 +387,7 @@ static int sum_cells(struct tfs_voxel_sum *sum, struct tfs_error *err)
     return sum->pool.kind->next_run != NULL ? sum_runs(sum, err) : sum_names(sum, err);
 }
 
-static int add_files(struct tfs_voxel_sum *sum, const struct tfs_side *side, struct tfs_key key,
+static int add_files(struct tfs_chunk_count *sum, const struct tfs_side *side, struct tfs_key key,
                      struct tfs_error *err)
 {
     const struct tfs_tree *tree = side->save->tree;
@@ -408,13 +408,13 @@ static int add_files(struct tfs_voxel_sum *sum, const struct tfs_side *side, str
 
 /* Maps have many chunks of the same bytes beside each other. They say the same, but for optional
  * files, whose texts may tell where a chunk lies. */
-static bool is_made(const struct tfs_voxel_sum *sum, const struct tfs_side *side,
+static bool is_made(const struct tfs_chunk_count *sum, const struct tfs_side *side,
                     const struct tfs_chunk *chunk)
 {
     return sum->made_doc == side->doc && !sum->placed && tfs_chunk_same(&sum->made, chunk);
 }
 
-static void set_made(struct tfs_voxel_sum *sum, const struct tfs_side *side,
+static void set_made(struct tfs_chunk_count *sum, const struct tfs_side *side,
                      const struct tfs_chunk *chunk)
 {
     tfs_blob_unref(sum->made.blob);
@@ -437,12 +437,12 @@ static unsigned summed_planes(const struct tfs_cells_kind *kind)
 
 static int compare_counts(const void *a, const void *b)
 {
-    return tfs_span_compare(((const struct tfs_sum_count *)a)->name,
-                            ((const struct tfs_sum_count *)b)->name);
+    return tfs_span_compare(((const struct tfs_name_count *)a)->name,
+                            ((const struct tfs_name_count *)b)->name);
 }
 
-int tfs_voxel_sum_counts(struct tfs_voxel_sum *sum, const struct tfs_side *side,
-                         const struct tfs_chunk *chunk, struct tfs_error *err)
+int tfs_chunk_count(struct tfs_chunk_count *sum, const struct tfs_side *side,
+                    const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_cells_kind *kind = side->save->tree->cells;
     struct tfs_cells *cells;
@@ -473,14 +473,14 @@ int tfs_voxel_sum_counts(struct tfs_voxel_sum *sum, const struct tfs_side *side,
     return 0;
 }
 
-int tfs_voxel_sum_make(struct tfs_voxel_sum *sum, const struct tfs_side *side,
-                       const struct tfs_chunk *chunk, struct tfs_error *err)
+int tfs_chunk_count_all(struct tfs_chunk_count *sum, const struct tfs_side *side,
+                        const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     if (is_made(sum, side, chunk))
         return 0;
     sum->made_doc = NULL;
     sum->placed = false;
-    if (tfs_voxel_sum_counts(sum, side, chunk, err) < 0)
+    if (tfs_chunk_count(sum, side, chunk, err) < 0)
         return err->code;
     sum->checksum = tfs_checksum(tfs_buf_span(&sum->same), 0);
     if (add_files(sum, side, chunk->key, err) == 0)

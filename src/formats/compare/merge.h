@@ -10,10 +10,10 @@
  *
  * Memory: the three chunks, what differs between them, and what the edit holds.
  */
-#ifndef TFS_FORMATS_DIFF_MERGE_H
-#define TFS_FORMATS_DIFF_MERGE_H
+#ifndef TFS_FORMATS_COMPARE_MERGE_H
+#define TFS_FORMATS_COMPARE_MERGE_H
 
-#include "formats/diff/diff.h"
+#include "formats/compare/diff.h"
 
 enum tfs_merge_side { TFS_MERGE_BASE, TFS_MERGE_OURS, TFS_MERGE_THEIRS, TFS_MERGE_SIDES };
 

@@ -1,8 +1,8 @@
 /*
  * One side of a comparison: a document, the bytes of its chunks, and its files.
  */
-#ifndef TFS_FORMATS_DIFF_SIDE_H
-#define TFS_FORMATS_DIFF_SIDE_H
+#ifndef TFS_FORMATS_COMPARE_FETCH_H
+#define TFS_FORMATS_COMPARE_FETCH_H
 
 #include "formats/format.h"
 
@@ -47,7 +47,7 @@ struct tfs_walk {
     bool (*skips)(const void *arg, const struct tfs_chunk *const chunks[TFS_WALK_SIDES]);
     const void *arg;
 
-    /* For side.c only. */
+    /* For fetch.c only. */
     size_t at[TFS_WALK_SIDES], keys, next;
     struct tfs_fetched chunks[TFS_WALK_SIDES][TFS_FETCH_WINDOW];
 };

@@ -3,26 +3,26 @@
  *
  * Must not know any format.
  */
-#include "formats/diff/compared.h"
+#include "formats/compare/two_chunks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-void tfs_compared_release(struct tfs_compared *c)
+void tfs_two_chunks_release(struct tfs_two_chunks *c)
 {
     tfs_chunk_sides_release(&c->sides);
-    tfs_voxel_sum_release(&c->sum);
+    tfs_chunk_count_release(&c->sum);
     free(c->counts);
     for (int i = 0; i < TFS_SIDES; i++) {
         free(c->rows[i]);
         free(c->runs[i]);
     }
-    *c = (struct tfs_compared){0};
+    *c = (struct tfs_two_chunks){0};
 }
 
-int tfs_compared_open(struct tfs_compared *c, const struct tfs_side sides[TFS_SIDES],
-                      struct tfs_diff_chunk *chunk, struct tfs_error *err)
+int tfs_two_chunks_open(struct tfs_two_chunks *c, const struct tfs_side sides[TFS_SIDES],
+                        struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
     const bool there[] = {chunk->chunks[0] != NULL, chunk->chunks[1] != NULL};
 
@@ -46,13 +46,13 @@ int tfs_compared_open(struct tfs_compared *c, const struct tfs_side sides[TFS_SI
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static const struct tfs_voxel_look *look_of(const struct tfs_compared *c, int side, uint32_t x)
+static const struct tfs_voxel_look *look_of(const struct tfs_two_chunks *c, int side, uint32_t x)
 {
     return &c->sides.pool.looks[c->rows[side][x]];
 }
 
 /* *differs: may a voxel of the row? Then the rows are read. */
-static int read_rows(struct tfs_compared *c, uint32_t y, uint32_t z, bool *differs,
+static int read_rows(struct tfs_two_chunks *c, uint32_t y, uint32_t z, bool *differs,
                      struct tfs_error *err)
 {
     struct tfs_voxel_chunk *chunks = c->sides.chunks;
@@ -66,13 +66,13 @@ static int read_rows(struct tfs_compared *c, uint32_t y, uint32_t z, bool *diffe
     return 0;
 }
 
-static bool differs_at(const struct tfs_compared *c, uint32_t x)
+static bool differs_at(const struct tfs_two_chunks *c, uint32_t x)
 {
     return !tfs_voxels_same(&c->sides.pool, c->rows[TFS_BEFORE][x], c->rows[TFS_AFTER][x]);
 }
 
 /* The runs of a side; voxels that are not there have none. */
-static size_t find_runs(struct tfs_compared *c, int side)
+static size_t find_runs(struct tfs_two_chunks *c, int side)
 {
     struct tfs_diff_run *runs = c->runs[side];
     const int64_t first = (int64_t)c->sides.key.x * c->sides.size.x;
@@ -94,7 +94,8 @@ static size_t find_runs(struct tfs_compared *c, int side)
     return count;
 }
 
-int tfs_compared_rows(struct tfs_compared *c, tfs_diff_row_fn row, void *arg, struct tfs_error *err)
+int tfs_two_chunks_rows(struct tfs_two_chunks *c, tfs_diff_row_fn row, void *arg,
+                        struct tfs_error *err)
 {
     struct tfs_diff_row found = {.runs = {c->runs[TFS_BEFORE], c->runs[TFS_AFTER]}};
     bool differs;
@@ -116,7 +117,7 @@ int tfs_compared_rows(struct tfs_compared *c, tfs_diff_row_fn row, void *arg, st
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-static int make_room(struct tfs_compared *c, uint32_t capacity, struct tfs_error *err)
+static int make_room(struct tfs_two_chunks *c, uint32_t capacity, struct tfs_error *err)
 {
     const uint32_t old = c->count_capacity;
 
@@ -152,7 +153,7 @@ static void count_height(struct tfs_diff_heights *heights, uint32_t before, uint
 }
 
 /* A voxel that differs. */
-static int count_voxel(struct tfs_compared *c, const uint32_t at[3], struct tfs_diff_chunk *chunk,
+static int count_voxel(struct tfs_two_chunks *c, const uint32_t at[3], struct tfs_diff_chunk *chunk,
                        struct tfs_error *err)
 {
     const struct tfs_voxel_look *looks[] = {look_of(c, TFS_BEFORE, at[0]),
@@ -175,7 +176,7 @@ static int compare_counts(const void *a, const void *b)
 }
 
 /* Leaves the names that were met, in order. */
-static void finish_counts(struct tfs_compared *c)
+static void finish_counts(struct tfs_two_chunks *c)
 {
     const struct tfs_words *names = &c->sides.pool.brief;
 
@@ -190,7 +191,8 @@ static void finish_counts(struct tfs_compared *c)
         qsort(c->counts, c->counted, sizeof(*c->counts), compare_counts);
 }
 
-int tfs_compared_count(struct tfs_compared *c, struct tfs_diff_chunk *chunk, struct tfs_error *err)
+int tfs_two_chunks_count(struct tfs_two_chunks *c, struct tfs_diff_chunk *chunk,
+                         struct tfs_error *err)
 {
     bool differs;
 
@@ -211,7 +213,7 @@ int tfs_compared_count(struct tfs_compared *c, struct tfs_diff_chunk *chunk, str
 /* ---- a chunk that the other side lacks ------------------------------------------------------- */
 
 /* The box around all voxels that are not empty. */
-static int find_box(struct tfs_compared *c, int side, struct tfs_diff_box *box,
+static int find_box(struct tfs_two_chunks *c, int side, struct tfs_diff_box *box,
                     struct tfs_error *err)
 {
     struct tfs_voxel_chunk *chunk = &c->sides.chunks[side];
@@ -236,13 +238,13 @@ static int find_box(struct tfs_compared *c, int side, struct tfs_diff_box *box,
     return 0;
 }
 
-int tfs_compared_count_alone(struct tfs_compared *c, const struct tfs_side *side,
-                             struct tfs_diff_chunk *chunk, struct tfs_error *err)
+int tfs_two_chunks_count_alone(struct tfs_two_chunks *c, const struct tfs_side *side,
+                               struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
     const int there = chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE;
-    struct tfs_voxel_sum *sum = &c->sum;
+    struct tfs_chunk_count *sum = &c->sum;
 
-    if (tfs_voxel_sum_counts(sum, side, chunk->chunks[there], err) < 0 ||
+    if (tfs_chunk_count(sum, side, chunk->chunks[there], err) < 0 ||
         make_room(c, (uint32_t)sum->count, err) < 0)
         return err->code;
     for (size_t i = 0; i < sum->count; i++) {

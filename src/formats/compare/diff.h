@@ -9,10 +9,10 @@
  *
  * Memory: one chunk of each side, and the names in it.
  */
-#ifndef TFS_FORMATS_DIFF_DIFF_H
-#define TFS_FORMATS_DIFF_DIFF_H
+#ifndef TFS_FORMATS_COMPARE_DIFF_H
+#define TFS_FORMATS_COMPARE_DIFF_H
 
-#include "formats/diff/chunk.h"
+#include "formats/compare/chunk.h"
 
 enum { TFS_BEFORE, TFS_AFTER, TFS_SIDES };
 

@@ -3,20 +3,21 @@
  *
  * All of them are looked at before any is put.
  */
-#include "formats/diff/trio.h"
+#include "formats/compare/three_chunks.h"
 
 #include <string.h>
 
-void tfs_trio_release(struct tfs_trio *trio)
+void tfs_three_chunks_release(struct tfs_three_chunks *trio)
 {
     tfs_chunk_sides_release(&trio->sides);
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
         tfs_buf_release(&trio->changes[i]);
-    *trio = (struct tfs_trio){0};
+    *trio = (struct tfs_three_chunks){0};
 }
 
-int tfs_trio_open(struct tfs_trio *trio, const struct tfs_merge *merge, struct tfs_key key,
-                  const bool there[TFS_MERGE_SIDES], struct tfs_error *err)
+int tfs_three_chunks_open(struct tfs_three_chunks *trio, const struct tfs_merge *merge,
+                          struct tfs_key key, const bool there[TFS_MERGE_SIDES],
+                          struct tfs_error *err)
 {
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
         tfs_buf_clear(&trio->changes[i]);
@@ -30,12 +31,12 @@ int tfs_trio_open(struct tfs_trio *trio, const struct tfs_merge *merge, struct t
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-static bool equal(const struct tfs_trio *t, enum tfs_merge_side a, enum tfs_merge_side b)
+static bool equal(const struct tfs_three_chunks *t, enum tfs_merge_side a, enum tfs_merge_side b)
 {
     return tfs_voxels_same(&t->sides.pool, t->voxels[a], t->voxels[b]);
 }
 
-static int tell(struct tfs_trio *t, const struct tfs_merge *merge, const uint32_t at[3])
+static int tell(struct tfs_three_chunks *t, const struct tfs_merge *merge, const uint32_t at[3])
 {
     const struct tfs_voxel_pool *pool = &t->sides.pool;
     struct tfs_diff_box place;
@@ -48,24 +49,24 @@ static int tell(struct tfs_trio *t, const struct tfs_merge *merge, const uint32_
     return merge->voxel(merge->arg, t->sides.key, place.low, names);
 }
 
-static void add_change(struct tfs_trio *t, enum tfs_merge_side side, const uint32_t at[3],
+static void add_change(struct tfs_three_chunks *t, enum tfs_merge_side side, const uint32_t at[3],
                        enum tfs_merge_side from)
 {
-    const struct tfs_trio_change change = {(uint16_t)at[0], (uint16_t)at[1], (uint16_t)at[2],
-                                           t->voxels[from]};
+    const struct tfs_voxel_change change = {(uint16_t)at[0], (uint16_t)at[1], (uint16_t)at[2],
+                                            t->voxels[from]};
 
     if (!equal(t, side, from))
         tfs_buf_add(&t->changes[side], &change, sizeof(change));
 }
 
 /* One side removed the chunk. What the other did to the base is lost with it, or the removal is. */
-static bool lost(const struct tfs_trio *t)
+static bool lost(const struct tfs_three_chunks *t)
 {
     return !equal(t, TFS_MERGE_BASE, t->there[TFS_MERGE_OURS] ? TFS_MERGE_OURS : TFS_MERGE_THEIRS);
 }
 
-static int compare_voxel(struct tfs_trio *t, const struct tfs_merge *merge, const uint32_t at[3],
-                         struct tfs_error *err)
+static int compare_voxel(struct tfs_three_chunks *t, const struct tfs_merge *merge,
+                         const uint32_t at[3], struct tfs_error *err)
 {
     enum tfs_merge_side from = TFS_MERGE_OURS;
     int result = 0;
@@ -88,7 +89,8 @@ static int compare_voxel(struct tfs_trio *t, const struct tfs_merge *merge, cons
     return result;
 }
 
-int tfs_trio_compare(struct tfs_trio *trio, const struct tfs_merge *merge, struct tfs_error *err)
+int tfs_three_chunks_compare(struct tfs_three_chunks *trio, const struct tfs_merge *merge,
+                             struct tfs_error *err)
 {
     const struct tfs_voxel_size size = trio->sides.size;
     const struct tfs_voxel_chunk *chunks = trio->sides.chunks;
@@ -109,18 +111,18 @@ int tfs_trio_compare(struct tfs_trio *trio, const struct tfs_merge *merge, struc
     return 0;
 }
 
-size_t tfs_trio_changes(const struct tfs_trio *trio, enum tfs_merge_side side)
+size_t tfs_voxel_changes(const struct tfs_three_chunks *trio, enum tfs_merge_side side)
 {
-    return trio->changes[side].size / sizeof(struct tfs_trio_change);
+    return trio->changes[side].size / sizeof(struct tfs_voxel_change);
 }
 
 /* ---- putting --------------------------------------------------------------------------------- */
 
-int tfs_trio_apply(struct tfs_trio *trio, const struct tfs_merge *merge, struct tfs_edit *edit,
-                   enum tfs_merge_side side, struct tfs_error *err)
+int tfs_three_chunks_apply(struct tfs_three_chunks *trio, const struct tfs_merge *merge,
+                           struct tfs_edit *edit, enum tfs_merge_side side, struct tfs_error *err)
 {
-    const struct tfs_trio_change *change = (const void *)trio->changes[side].data;
-    const struct tfs_trio_change *end = change + tfs_trio_changes(trio, side);
+    const struct tfs_voxel_change *change = (const void *)trio->changes[side].data;
+    const struct tfs_voxel_change *end = change + tfs_voxel_changes(trio, side);
     struct tfs_voxel_edit e = {0};
 
     if (change == end)

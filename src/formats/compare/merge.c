@@ -3,12 +3,12 @@
  *
  * Must not know any format, nor how conflicts are shown.
  */
-#include "formats/diff/merge.h"
+#include "formats/compare/merge.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "formats/diff/trio.h"
+#include "formats/compare/three_chunks.h"
 
 struct merging {
     struct tfs_merge *merge;
@@ -16,7 +16,7 @@ struct merging {
     const struct tfs_tree *tree;
     bool plain[TFS_MERGE_SIDES][TFS_MERGE_SIDES]; /* equal bytes say the same */
     bool fits[TFS_MERGE_SIDES];                   /* stored bytes mean the same in the edit */
-    struct tfs_trio trio;
+    struct tfs_three_chunks trio;
     struct tfs_buf texts[TFS_MERGE_SIDES], now;   /* of a file */
     const struct tfs_doc *given[TFS_MERGE_SIDES]; /* documents of the sides, before names were
                                                    * settled */
@@ -100,7 +100,7 @@ static int put_voxels(struct merging *m, struct tfs_key key, enum tfs_merge_side
                       struct tfs_error *err)
 {
     struct tfs_merge alone = *m->merge;
-    struct tfs_trio trio = {0};
+    struct tfs_three_chunks trio = {0};
     bool there[TFS_MERGE_SIDES] = {0};
 
     /* As if the side were theirs, and ours and the base the chunk that is in the edit. */
@@ -110,10 +110,10 @@ static int put_voxels(struct merging *m, struct tfs_key key, enum tfs_merge_side
     alone.sides[TFS_MERGE_BASE] = alone.sides[TFS_MERGE_OURS];
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
         there[i] = true;
-    if (tfs_trio_open(&trio, &alone, key, there, err) == 0 &&
-        tfs_trio_compare(&trio, &alone, err) == 0)
-        tfs_trio_apply(&trio, m->merge, m->edit, TFS_MERGE_OURS, err);
-    tfs_trio_release(&trio);
+    if (tfs_three_chunks_open(&trio, &alone, key, there, err) == 0 &&
+        tfs_three_chunks_compare(&trio, &alone, err) == 0)
+        tfs_three_chunks_apply(&trio, m->merge, m->edit, TFS_MERGE_OURS, err);
+    tfs_three_chunks_release(&trio);
     for (unsigned i = 0; i < m->tree->chunk_count && err->code == 0; i++)
         if (m->tree->chunk_files[i].flags & TFS_FILE_APART)
             put_file(m, key, i, side, err);
@@ -224,7 +224,7 @@ static int put_result(struct merging *m, triple chunks, enum tfs_merge_side side
                       struct tfs_key key, struct tfs_error *err)
 {
     if (put_side(m, chunks, side, key, err) < 0 ||
-        tfs_trio_apply(&m->trio, m->merge, m->edit, side, err) < 0)
+        tfs_three_chunks_apply(&m->trio, m->merge, m->edit, side, err) < 0)
         return err->code;
     for (unsigned i = 0; i < m->tree->chunk_count && err->code == 0; i++)
         if (m->tree->chunk_files[i].flags & TFS_FILE_APART && m->picks[i] != side &&
@@ -256,10 +256,10 @@ static int merge_voxels(struct merging *m, triple chunks, struct tfs_key key, st
 {
     const bool there[TFS_MERGE_SIDES] = {chunks[TFS_MERGE_BASE]->there, true, true};
     const size_t before = m->merge->conflicts;
-    int result = tfs_trio_open(&m->trio, m->merge, key, there, err);
+    int result = tfs_three_chunks_open(&m->trio, m->merge, key, there, err);
 
     if (result == 0)
-        result = tfs_trio_compare(&m->trio, m->merge, err);
+        result = tfs_three_chunks_compare(&m->trio, m->merge, err);
     if (result == 0 && m->trio.conflicts > 0)
         result = tell(m, key, NULL);
     if (result == 0)
@@ -271,7 +271,7 @@ static int merge_voxels(struct merging *m, triple chunks, struct tfs_key key, st
         return decide(m, chunks, TFS_MERGE_BASE, key, err);
     for (int i = TFS_MERGE_OURS; i < TFS_MERGE_SIDES; i++) {
         const enum tfs_merge_side side = (enum tfs_merge_side)i;
-        if (tfs_trio_changes(&m->trio, side) == 0 && picked_alone(m, side, key, err))
+        if (tfs_voxel_changes(&m->trio, side) == 0 && picked_alone(m, side, key, err))
             return decide(m, chunks, side, key, err);
         if (err->code < 0)
             return err->code;
@@ -290,9 +290,9 @@ static int merge_removed(struct merging *m, triple chunks, struct tfs_key key,
     size_t before = m->merge->conflicts;
 
     there[gone] = false;
-    int result = tfs_trio_open(&m->trio, m->merge, key, there, err);
+    int result = tfs_three_chunks_open(&m->trio, m->merge, key, there, err);
     if (result == 0)
-        result = tfs_trio_compare(&m->trio, m->merge, err);
+        result = tfs_three_chunks_compare(&m->trio, m->merge, err);
     if (result == 0 && m->trio.conflicts > 0)
         result = tell(m, key, NULL);
     if (result == 0 && m->trio.conflicts == 0)
@@ -340,7 +340,7 @@ static int walk(struct merging *m, struct tfs_error *err)
     const struct tfs_side *sides = m->merge->sides;
     struct tfs_walk walk = {.sides = {sides[0], sides[1], sides[2]}, .count = TFS_MERGE_SIDES};
     struct tfs_key key = {0};
-    triple chunks;
+    struct tfs_fetched *chunks[TFS_WALK_SIDES];
     int result;
 
     while ((result = tfs_walk_next(&walk, chunks, &key, err)) > 0) {
@@ -555,7 +555,7 @@ int tfs_merge_run(struct tfs_merge *merge, struct tfs_edit *edit, struct tfs_err
         m.given[i] = merge->sides[i].doc;
     int result = run(&m, err);
     give_back(&m);
-    tfs_trio_release(&m.trio);
+    tfs_three_chunks_release(&m.trio);
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
         tfs_buf_release(&m.texts[i]);
     tfs_buf_release(&m.now);

@@ -1,11 +1,11 @@
 /*
  * One chunk on several sides. A side may lack it, or the chunk its voxels.
  */
-#ifndef TFS_FORMATS_DIFF_CHUNK_H
-#define TFS_FORMATS_DIFF_CHUNK_H
+#ifndef TFS_FORMATS_COMPARE_CHUNK_H
+#define TFS_FORMATS_COMPARE_CHUNK_H
 
 #include "formats/cells/voxels.h"
-#include "formats/diff/side.h"
+#include "formats/compare/fetch.h"
 
 #define TFS_CHUNK_SIDES_MAX 3
 
