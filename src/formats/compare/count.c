@@ -187,7 +187,9 @@ static void add_run(const struct tfs_cells_kind *kind, const uint64_t *values, s
                     struct tfs_buf *same)
 {
     const uint32_t run = (uint32_t)count;
-    uint8_t *bytes = tfs_buf_reserve(same, sizeof(uint64_t) * TFS_PLANES_MAX + sizeof(run));
+    const size_t most = sizeof(uint64_t) * TFS_PLANES_MAX + sizeof(run);
+    uint8_t *bytes =
+        same->capacity - same->size < most ? tfs_buf_reserve(same, most) : same->data + same->size;
     size_t size = 0;
 
     if (bytes == NULL)

@@ -212,28 +212,40 @@ int tfs_two_chunks_count(struct tfs_two_chunks *c, struct tfs_diff_chunk *chunk,
 
 /* ---- a chunk that the other side lacks ------------------------------------------------------- */
 
+/* The first voxel of a row that is not empty, from at[0] on in steps of 1 or -1; size.x: none
+ * is. */
+static int find_filled(struct tfs_two_chunks *c, int side, uint32_t at[3], int step,
+                       struct tfs_error *err)
+{
+    uint32_t voxel;
+
+    for (; at[0] < c->sides.size.x; at[0] += (uint32_t)step) {
+        if (tfs_voxel_at(&c->sides.pool, &c->sides.chunks[side], at, &voxel, err) < 0)
+            return err->code;
+        if (!c->sides.pool.looks[voxel].empty)
+            return 0;
+    }
+    at[0] = c->sides.size.x;
+    return 0;
+}
+
 /* The box around all voxels that are not empty. */
 static int find_box(struct tfs_two_chunks *c, int side, struct tfs_diff_box *box,
                     struct tfs_error *err)
 {
-    struct tfs_voxel_chunk *chunk = &c->sides.chunks[side];
     const struct tfs_voxel_size size = c->sides.size;
     uint64_t found = 0;
-    uint32_t voxel;
 
     for (uint32_t y = 0; y < size.y; y++)
         for (uint32_t z = 0; z < size.z; z++) {
-            uint32_t low[] = {size.x, y, z}, high[] = {0, y, z};
-            for (uint32_t x = 0; x < size.x; x++) {
-                if (tfs_voxel_at(&c->sides.pool, chunk, (uint32_t[]){x, y, z}, &voxel, err) < 0)
-                    return err->code;
-                if (c->sides.pool.looks[voxel].empty)
-                    continue;
-                low[0] = x < low[0] ? x : low[0];
-                high[0] = x;
-            }
-            if (low[0] < size.x)
-                tfs_diff_box_add(box, found++, &c->sides, low, high);
+            uint32_t low[] = {0, y, z}, high[] = {size.x - 1, y, z};
+            if (find_filled(c, side, low, 1, err) < 0)
+                return err->code;
+            if (low[0] == size.x)
+                continue;
+            if (find_filled(c, side, high, -1, err) < 0)
+                return err->code;
+            tfs_diff_box_add(box, found++, &c->sides, low, high);
         }
     return 0;
 }
