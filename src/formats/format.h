@@ -260,6 +260,10 @@ struct tfs_tree {
      * as chunk: may the parts? NULL: they may. */
     bool (*fits)(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                  const struct tfs_chunk *chunk);
+
+    /* Which files of a chunk read differently, so that the others keep their times: bit i =
+     * chunk_files[i]. Either may be NULL. May say too much, never too little. NULL: all. */
+    uint32_t (*chunk_changes)(const struct tfs_chunk *before, const struct tfs_chunk *after);
 };
 
 /* ---- containers ------------------------------------------------------------------------------ */

@@ -48,9 +48,11 @@ static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct
         change_group(w, w->group = node.key.group);
     if (before == NULL || after == NULL)
         w->changed(w->arg, &node, NULL, after != NULL ? TFS_CHUNK_CAME : TFS_CHUNK_WENT);
+    uint32_t files = tree->chunk_changes != NULL ? tree->chunk_changes(before, after) : UINT32_MAX;
     for (unsigned i = 0; i < tree->chunk_count; i++) {
         node.file = (int)i;
-        w->changed(w->arg, &node, &tree->chunk_files[i], TFS_CHANGED_FILE);
+        if ((files >> i & 1) != 0)
+            w->changed(w->arg, &node, &tree->chunk_files[i], TFS_CHANGED_FILE);
     }
     return 0;
 }

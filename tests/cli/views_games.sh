@@ -121,9 +121,9 @@ ter
 ok "BeamNG: a sample is of neither material"
 png edit "${masks[1]}" 3 199 255
 png edit "${masks[2]}" 3 199 255
-run 0 "BeamNG: two masks that paint one sample" import dir save.ter
-says err '1 pixel became white in several masks' "BeamNG: are counted"
-shows layers.png 3 199 2 "BeamNG: the higher number has it"
+run 1 "BeamNG: two masks that paint one sample" import dir save.ter
+says err 'contradict each other' "BeamNG: contradict each other"
+same save.ter base.ter "BeamNG: neither is taken"
 
 cp base.ter theirs.ter
 echo 'fill 9' | "$TFS" put theirs.ter chunks/1_0_1/heights.txt

@@ -173,6 +173,14 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
     return tfs_edit_move(edit, from, to, 0, err);
 }
 
+static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    if (before == NULL || after == NULL)
+        return UINT32_MAX;
+    return UINT32_C(1) | (tfs_span_equal(text_of(before), text_of(after)) ? 0 : 2) |
+           (tfs_span_equal(note_of(before), note_of(after)) ? 0 : 4);
+}
+
 static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                  const struct tfs_chunk *chunk)
 {
@@ -211,6 +219,7 @@ static const struct tfs_tree tree = {
     .chunk_create = chunk_create,
     .chunk_move = chunk_move,
     .fits = fits,
+    .chunk_changes = chunk_changes,
 };
 
 static pthread_mutex_t saved_lock = PTHREAD_MUTEX_INITIALIZER; /* save->doc, while it is written */

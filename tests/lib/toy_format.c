@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "formats/arrays/array.h"
 #include "formats/info.h"
+#include "formats/picture/picture.h"
 #include "formats/views/views.h"
 #include "formats/whole_file.h"
 #include "toy_format.h"
@@ -105,7 +107,7 @@ static struct tfs_span air(const struct tfs_cells *cells)
 
 static const struct tfs_plane planes[PLANES] = {
     {"block", {TFS_PLANE_NAMES, .width = 1}, .flags = TFS_PLANE_IN_TABLE | TFS_PLANE_DECIDES},
-    {"level", {TFS_PLANE_UNSIGNED, 1, .digits = 1, .high = 9}, .flags = TFS_PLANE_IN_TABLE}};
+    {"level", {TFS_PLANE_UNSIGNED, 1, .digits = 1, .high = 9}, .flags = TFS_PLANE_IN_TABLE, .about = "0 to 9"}};
 
 static const struct tfs_cells_kind kind = {.planes = planes,
                                            .count = PLANES,
@@ -134,17 +136,6 @@ static int bytes_get(struct tfs_save *save, const struct tfs_doc *doc, struct tf
     return tfs_buf_check(out, err);
 }
 
-static int chunk_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
-                       struct tfs_error *warning, struct tfs_error *err)
-{
-    struct tfs_cells *cells = NULL;
-
-    (void)warning;
-    tfs_cells_need(save, doc, key, TFS_CELLS_ALL, &cells, err);
-    tfs_cells_unref(cells);
-    return err->code;
-}
-
 static int bytes_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
@@ -157,7 +148,7 @@ static int bytes_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
     tfs_buf_add_span(&bytes, text);
     if (tfs_buf_check(&bytes, err) == 0 &&
         tfs_edit_put_bytes(edit, old, tfs_buf_span(&bytes), err) == 0)
-        chunk_check(save, tfs_edit_doc(edit), at.key, NULL, err);
+        tfs_cells_check(save, tfs_edit_doc(edit), at.key, NULL, err);
     tfs_buf_release(&bytes);
     return err->code;
 }
@@ -265,36 +256,21 @@ static const struct tfs_file chunk_files[] = {
     TFS_APART_FILE("state.bin", 0, &state_lens),
 };
 
-static int arrays_exist(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    (void)save;
-    return tfs_arrays_exist(doc, at.key.group, 2, 1);
-}
-
-static const struct tfs_array levels = {TFS_PLANE_ARRAY(LEVEL, "levels.npy", "0 to 9")};
-
 static const struct tfs_file root_files[] = {
     {.path = "info.txt", .lens = &info_lens},
     {.path = "palette.txt", .flags = TFS_FILE_RENAMES, .lens = &tfs_cells_names_lens},
     TFS_HEIGHTMAP_FILE,
     TFS_MAP_FILE,
-    TFS_ARRAY_FILE("arrays/levels.npy",
-                   &(const struct tfs_lens)TFS_ARRAY_WHOLE_LENS(&levels, arrays_exist)),
+    TFS_ARRAY_FILE("level", LEVEL),
 };
-
-static const struct tfs_voxels voxels = {TFS_CELLS_VOXELS(&kind), .fixed = {2, 2, 2}};
 
 static const struct tfs_tree tree = {.root_files = root_files,
                                      .root_count = sizeof(root_files) / sizeof(*root_files),
                                      .chunk_files = chunk_files,
                                      .chunk_count = sizeof(chunk_files) / sizeof(*chunk_files),
                                      .cells = &kind,
-                                     .voxels = &voxels,
                                      .chunk_create = chunk_create,
-                                     .chunk_move = chunk_move,
-                                     .chunk_damaged = tfs_cells_damaged,
-                                     .chunk_check = chunk_check,
-                                     .chunk_names = tfs_cells_chunk_names};
+                                     .chunk_move = chunk_move};
 
 static const struct tfs_file_codec codec = {.decode = read_file, .encode = write_file};
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../lib/changed_files.h"
 #include "../lib/place_case.h"
 #include "formats/roblox/material.h"
 #include "formats/views/views.h"
@@ -525,8 +526,9 @@ static void check_copy(struct tree_files *of, int number, int first)
         texts[i] = place_get(of, PLACE_LENS(i), origin);
     ck_assert_int_eq(place_create(of, to, &err), 0);
     copy_in_order(of, to, texts, order, LENSES - first);
-    ck_assert(tfs_rbx_records_equal(tfs_blob_span(tfs_doc_find(of->doc, origin)->blob),
-                                    tfs_blob_span(tfs_doc_find(of->doc, to)->blob)));
+    ck_assert_uint_eq(tfs_rbx_records_compare(tfs_blob_span(tfs_doc_find(of->doc, origin)->blob),
+                                              tfs_blob_span(tfs_doc_find(of->doc, to)->blob)),
+                      0);
     for (int i = 0; i < LENSES; i++)
         maker_release(&texts[i]);
 }
@@ -574,6 +576,54 @@ START_TEST(voxels_of_another_chunk_are_shifted_into_a_new_one)
 }
 END_TEST
 
+/* ---- what else reads differently ------------------------------------------------------------- */
+
+#define ARRAYS "arrays/materials.npy arrays/occupancy.npy arrays/water.npy"
+
+START_TEST(changes_name_the_files_that_read_differently)
+{
+    static const struct {
+        enum chunk_file file;
+        const char *text;
+        const char *files;
+    } cases[] = {
+        {PLACE_MATERIALS, "fill 3", "raw.bin voxels.csv materials.txt " ARRAYS},
+        {PLACE_OCCUPANCY, "fill 41", "raw.bin voxels.csv occupancy.txt " ARRAYS},
+        {PLACE_OCCUPANCY, "fill 255", "raw.bin voxels.csv occupancy.txt water.txt " ARRAYS},
+        {PLACE_WATER, "fill 0", "raw.bin voxels.csv water.txt " ARRAYS},
+        {PLACE_MATERIALS, "fill 0",
+         "raw.bin voxels.csv materials.txt occupancy.txt water.txt " ARRAYS},
+        {PLACE_RAW, "\xc2\x28\x01\x09", ""},
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        struct tfs_error err = {0};
+        open_cell(&c, CELL(GRASS, 40, 9));
+        struct tfs_doc *before = tfs_doc_ref(c.doc);
+        place_write(&c, PLACE_LENS(cases[i].file), origin, cases[i].text, &err);
+        const uint32_t changes =
+            tfs_rbx_tree.chunk_changes(tfs_doc_at(before, 0), tfs_doc_at(c.doc, 0));
+        ck_assert_str_eq(changed_chunk_files(&tfs_rbx_tree, changes), cases[i].files);
+        tfs_doc_unref(before);
+        tree_files_close(&c);
+    }
+}
+END_TEST
+
+START_TEST(another_spelling_changes_raw_alone)
+{
+    struct tfs_error err = {0};
+    struct tfs_put put = {0};
+    const uint8_t same[] = {0x42, 0xff};
+
+    open_cell(&c, CELL(GRASS, 255, 0));
+    struct tfs_doc *before = tfs_doc_ref(c.doc);
+    ck_assert_int_eq(
+        place_put(&c, PLACE_LENS(PLACE_RAW), origin, (struct tfs_span){same, 2}, &put, &err), 0);
+    ck_assert_uint_eq(tfs_rbx_tree.chunk_changes(tfs_doc_at(before, 0), tfs_doc_at(c.doc, 0)), 1);
+    tfs_doc_unref(before);
+}
+END_TEST
+
 START_TEST(palette_lists_the_materials)
 {
     place_open_hex(&c, "01 05");
@@ -610,6 +660,8 @@ static Suite *lenses_suite(void)
     tcase_add_loop_test(writing, written_values_do_what_the_table_says, 0, COUNT(writes));
     tcase_add_test(writing, refused_value_is_named_with_voxel_line_and_column);
     tcase_add_test(writing, raw_is_stored_as_written);
+    tcase_add_test(writing, changes_name_the_files_that_read_differently);
+    tcase_add_test(writing, another_spelling_changes_raw_alone);
     tcase_set_timeout(fresh, 60);
     tcase_add_loop_test(fresh, copy_of_a_directory_is_the_same_in_any_order_of_files, 0, 120);
     tcase_add_loop_test(fresh, copy_of_three_grids_is_the_same_in_any_order, 0, 60);

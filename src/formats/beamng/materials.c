@@ -10,14 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
-struct materials {
-    struct tfs_span at[TFS_BEAMNG_HOLE]; /* by layer, in the table */
-    uint8_t same[TFS_BEAMNG_HOLE];       /* how many before it have this name */
-    uint32_t count;
-};
-
 /* How many have this name? */
-static uint8_t count_name(const struct materials *materials, struct tfs_span name)
+static uint8_t count_name(const struct tfs_beamng_materials *materials, struct tfs_span name)
 {
     for (uint32_t i = materials->count; i-- > 0;)
         if (tfs_span_equal(materials->at[i], name))
@@ -25,8 +19,8 @@ static uint8_t count_name(const struct materials *materials, struct tfs_span nam
     return 0;
 }
 
-/* Those behind the last number of a layer are no sample's. */
-static void find_materials(struct tfs_span table, bool nul, struct materials *materials)
+void tfs_beamng_materials_find(struct tfs_span table, bool nul,
+                               struct tfs_beamng_materials *materials)
 {
     struct tfs_beamng_names names = tfs_beamng_names_init(table, nul);
     struct tfs_span name;
@@ -39,7 +33,8 @@ static void find_materials(struct tfs_span table, bool nul, struct materials *ma
 }
 
 /* The layer of a name that so many of this name come before; `count`: there is none. */
-static uint32_t number_of(const struct materials *materials, struct tfs_span name, uint8_t same)
+static uint32_t number_of(const struct tfs_beamng_materials *materials, struct tfs_span name,
+                          uint8_t same)
 {
     uint32_t i = 0;
 
@@ -185,8 +180,9 @@ static int rename_all(const struct merging *m, struct tfs_blob *parts[], struct 
 
 /* Appends the names of theirs that ours has less often, or (`repeats` false) not at all: how
  * many. */
-static uint32_t add_names(const struct materials *ours, const struct materials *theirs,
-                          bool repeats, bool nul, struct tfs_buf *added)
+static uint32_t add_names(const struct tfs_beamng_materials *ours,
+                          const struct tfs_beamng_materials *theirs, bool repeats, bool nul,
+                          struct tfs_buf *added)
 {
     uint32_t count = 0;
 
@@ -207,12 +203,12 @@ static int join(const struct merging *m, struct tfs_blob *parts[], struct tfs_er
     const struct tfs_span table = tfs_blob_span(parts[OURS]);
     const uint32_t there = tfs_beamng_name_count(m->docs[OURS]);
     const bool nul = tfs_beamng_layout_of(m->docs[OURS])->nul;
-    struct materials ours, theirs;
+    struct tfs_beamng_materials ours, theirs;
     struct tfs_buf names = {0}, added = {0};
 
-    find_materials(table, nul, &ours);
-    find_materials(tfs_blob_span(parts[THEIRS]), tfs_beamng_layout_of(m->docs[THEIRS])->nul,
-                   &theirs);
+    tfs_beamng_materials_find(table, nul, &ours);
+    tfs_beamng_materials_find(tfs_blob_span(parts[THEIRS]),
+                              tfs_beamng_layout_of(m->docs[THEIRS])->nul, &theirs);
     uint32_t more = add_names(&ours, &theirs, true, nul, &added);
     if (there + more > TFS_BEAMNG_HOLE)
         more = add_names(&ours, &theirs, false, nul, &added);

@@ -10,7 +10,7 @@
 #include "formats/cells/edit.h"
 #include "formats/cells/name_list.h"
 #include "formats/cells/names.h"
-#include "formats/diff/side.h"
+#include "formats/compare/fetch.h"
 #include "formats/views/views.h"
 #include "text/name.h"
 
