@@ -204,14 +204,16 @@ def picture(draw, data):
         del rows[-(width * step + 1):]
     else:
         w, h = (min(draw.choice((1, 1, 2, 9, 70)), side) for side in (width, height))
-        x0, y0 = draw.randrange(width - w + 1), draw.randrange(height - h + 1)
+        x0, y0 = (draw.choice((0, side - n, max(0, min(side - n, 64 - n // 2)), *[draw.randrange(side - n + 1)] * 3))
+                  for side, n in ((width, w), (height, h)))
         from_x, from_y = draw.randrange(width), draw.randrange(height)
-        change = draw.choice((0, 0, 0, -1, 1, 2, -3, 17, -40, 128, 150))
+        change = draw.choice((0, 0, 0, -1, 1, 2, -3, 17, -40, 128, 150, 255, 255))  # 255: black becomes white, as in masks
         part = draw.randrange(step // size) * size
         for y in range(y0, y0 + h):
             for x in range(x0, x0 + w):
                 at, source = ((j * (width * step + 1) + 1 + i * step + part) for i, j in ((x, y), (from_x, from_y)))
                 value = 128 if change == 128 else int.from_bytes(rows[source if change == 0 else at:][:size], 'big') + change
+                value = 256**size - 1 - (value - change) if change == 255 else value
                 rows[at:at + size] = min(max(value, 0), 256**size - 1).to_bytes(size, 'big')
     body = [p for p in parts if p[0] not in (b'IDAT', b'IEND')] + [(b'IDAT', zlib.compress(bytes(rows), 1)), (b'IEND', b'')]
     return 'picture', png.SIGNATURE + b''.join(png.part(*p) for p in body)
