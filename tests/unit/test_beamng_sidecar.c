@@ -65,9 +65,11 @@ static const struct rewrite rewrites[] = {
     {"{\"materials\":[]}", "\b\f\r\t\x01/\xc3\xa4\x7f\n",
      "{\"materials\":[\n    \"\\b\\f\\r\\t\\u0001/\xc3\xa4\x7f\"\n  ]}"},
     /* only the outermost key counts, and in plain letters */
-    {"{\"x\":{\"materials\":[1]},\"a\":\"materials\",\"materials\" :[\"a\"],\"y\":[[\"materials\"]]}",
+    {"{\"x\":{\"materials\":[1]},\"a\":\"materials\",\"materials\" :[\"a\"],"
+     "\"y\":[[\"materials\"]]}",
      "b\n",
-     "{\"x\":{\"materials\":[1]},\"a\":\"materials\",\"materials\" :[\"b\"],\"y\":[[\"materials\"]]}"},
+     "{\"x\":{\"materials\":[1]},\"a\":\"materials\",\"materials\" :[\"b\"],"
+     "\"y\":[[\"materials\"]]}"},
     {"{\"mate\\u0072ials\":[\"a\"]}", "b\n", NULL},
     /* all of JSON may stand beside it */
     {" {\"n\":[-0.5e+7,0,12E3,true,false,null,{},[ ],\"\\ud83d\\ude00\"],\"materials\":[]} ", "a\n",

@@ -129,8 +129,8 @@ static int find_files(const char *folder, wanted_fn wanted, struct paths *paths)
 {
     char *const roots[] = {(char *)folder, NULL};
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, compare_names);
-    FTSENT *entry;
     int result = walk == NULL ? -ENOMEM : 0;
+    FTSENT *entry = NULL;
 
     errno = 0;
     for (size_t i = 0; i < ENTRIES_MAX && result == 0 && (entry = fts_read(walk)) != NULL; i++) {

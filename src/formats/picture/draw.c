@@ -207,12 +207,3 @@ int tfs_picture_draw(const struct tfs_picture *picture, struct tfs_columns *colu
     d.sums = tfs_columns_sums(columns, picture->number, tfs_png_blocks(&picture->shape));
     return draw(&d, offset, size);
 }
-
-int tfs_picture_draw_prepared(const struct tfs_picture *picture, struct tfs_block_sum *sums,
-                              uint64_t offset, uint64_t size, struct tfs_buf *out,
-                              struct tfs_error *err)
-{
-    struct drawing d = {.picture = picture, .sums = sums, .out = out, .err = err};
-
-    return draw(&d, offset, size);
-}

@@ -25,10 +25,5 @@ struct tfs_picture {
  * columns. */
 int tfs_picture_draw(const struct tfs_picture *picture, struct tfs_columns *columns,
                      uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err);
-/* The same of a picture that prepares its rows, without columns: `sums` of all blocks, which are
- * kept as long as the picture stays as it is. */
-int tfs_picture_draw_prepared(const struct tfs_picture *picture, struct tfs_block_sum *sums,
-                              uint64_t offset, uint64_t size, struct tfs_buf *out,
-                              struct tfs_error *err);
 
 #endif
