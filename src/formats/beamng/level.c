@@ -128,10 +128,12 @@ typedef bool (*wanted_fn)(const char *name);
 static int find_files(const char *folder, wanted_fn wanted, struct paths *paths)
 {
     char *const roots[] = {(char *)folder, NULL};
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, compare_names);
-    int result = walk == NULL ? -ENOMEM : 0;
-    FTSENT *entry = NULL;
+    int result = 0;
 
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, compare_names);
+    FTSENT *entry = NULL;
+    if (walk == NULL)
+        return -ENOMEM;
     errno = 0;
     for (size_t i = 0; i < ENTRIES_MAX && result == 0 && (entry = fts_read(walk)) != NULL; i++) {
         if (entry->fts_level > DEPTH_MAX || (entry->fts_level > 0 && entry->fts_name[0] == '.'))
@@ -142,8 +144,7 @@ static int find_files(const char *folder, wanted_fn wanted, struct paths *paths)
     }
     if (errno == ENOMEM)
         result = -ENOMEM;
-    if (walk != NULL)
-        fts_close(walk);
+    fts_close(walk);
     return result;
 }
 
