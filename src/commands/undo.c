@@ -16,6 +16,7 @@
 #include "base/journal.h"
 #include "base/print.h"
 #include "formats/astray.h"
+#include "formats/database/rows.h"
 #include "formats/hold.h"
 #include "formats/journal.h"
 #include "formats/parts.h"
@@ -87,7 +88,7 @@ static enum tfs_status say_none(struct undo *u)
     tfs_save_find(u->name, NULL, u->cli->options.format, &container, &found, &ignored);
     free(found);
     return tfs_cli_say(u->cli, TFS_STATUS_BAD, "%s: no earlier version of it is kept%s", u->name,
-                       container != NULL && container->restore != NULL
+                       container != NULL && tfs_container_is_database(container)
                            ? ": of databases one is kept only with -o backup"
                            : "");
 }
@@ -266,13 +267,13 @@ static int restore(struct undo *u, struct tfs_save *save, struct tfs_error *err)
 {
     char *from = NULL;
 
-    if (save->container->restore == NULL)
+    if (!tfs_container_is_database(save->container))
         return tfs_fail(err, -EINVAL, "is no database, but what is kept of it is one");
     if (tfs_undo_may(u->path, &u->list, wants(u, TFS_CLI_FORCE), err) < 0)
         return err->code;
     if (tfs_print(&from, "%s/%s", u->next->directory, u->next->files[0].path) < 0)
         return tfs_fail_memory(err);
-    save->container->restore(save, from, err);
+    tfs_rows_restore(save, from, err);
     free(from);
     return err->code;
 }

@@ -376,32 +376,28 @@ struct tfs_container {
     /* The same, but of many files only those that hold the chunk need to be looked at. NULL:
      * `changed` looks at few. */
     int (*changed_at)(struct tfs_save *save, struct tfs_key chunk, struct tfs_error *err);
-    /* Of a save that changed on disk: did other programs change anything of what `doc`, an edit of
-     * save->doc, changes? False: only the rest of it, and both can stay. NULL: nobody knows. */
-    bool (*disputed)(struct tfs_save *save, const struct tfs_doc *doc);
     /* Reads it again into save->doc; slots of chunks that are still there are kept. */
     int (*reload)(struct tfs_save *save, struct tfs_error *err);
     /* The hash of what the save holds, as it was read or committed; ESTALE when another program
      * changed it since. NULL: it is not one file. */
     int (*hash)(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err);
-    /* The same of a save of several files. With neither, edits are not kept in a journal: a commit
-     * is a transaction. */
+    /* The same of a save of several files. With neither it is a database. */
     const struct tfs_journal_files *journal;
     void (*close)(struct tfs_save *save); /* frees save->own; save->doc goes by itself */
-
-    /* `commit` compares only what it is about to change with what other programs changed meanwhile,
-     * and answers ESTALE where both changed the same. An edit need not ask `changed` before. */
-    bool detects_conflicts;
 
     /* The checksum of what the save, as it was read, holds beside what the tree shows. NULL: the
      * tree shows all. */
     int (*rest)(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err);
-    /* A database that is changed in place: puts all that the one at the path `from` holds into the
-     * save. NULL: files of the save are replaced. */
-    int (*restore)(struct tfs_save *save, const char *from, struct tfs_error *err);
-
     const struct tfs_file_codec *file; /* containers that are one file: formats/whole_file.h */
 };
+
+/* Is it a database? A commit is a transaction then, without a journal. It compares the rows that it
+ * is about to change with what other programs made of them, and answers ESTALE where both changed
+ * the same: an edit need not ask `changed` before. */
+static inline bool tfs_container_is_database(const struct tfs_container *container)
+{
+    return container->hash == NULL && container->journal == NULL;
+}
 
 /* The keeper of a journal hears what a rewrite of the save made before it takes the old one's
  * place; a failure ends the commit. NULL: nobody does. */

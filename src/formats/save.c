@@ -61,7 +61,7 @@ static int open_keeper(struct tfs_save *save, struct tfs_error *err)
 
     if (options.when == TFS_UNDO_NEVER || save->options.lock != TFS_LOCK_EXCLUSIVE)
         return 0;
-    if (save->container->restore != NULL)
+    if (tfs_container_is_database(save->container))
         kind = TFS_UNDO_DATABASE;
     else if (stat(save->path, &st) == 0 && S_ISDIR(st.st_mode))
         kind = TFS_UNDO_FOLDER;

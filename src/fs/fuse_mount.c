@@ -155,7 +155,7 @@ static int open_part(struct mounting *m, const char *path, const char *part, str
     m->part_count++;
     if ((*save)->read_only != NULL && !m->options->read_only)
         say_of(m, part, "mounted read-only: ", (*save)->read_only);
-    else if ((*save)->container->restore != NULL && !m->options->read_only &&
+    else if (tfs_container_is_database((*save)->container) && !m->options->read_only &&
              !m->options->undo.databases && m->options->undo.when != TFS_UNDO_NEVER)
         say_of(m, part, "", "edits of a database can be undone only with -o backup");
     if (tfs_recover(*save, notice, err) < 0)

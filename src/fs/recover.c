@@ -431,7 +431,7 @@ int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_e
     int result = 0;
 
     notice[0] = '\0';
-    if (save->container->hash == NULL && save->container->journal == NULL)
+    if (tfs_container_is_database(save->container))
         return 0;
     r.beside = tfs_journal_beside(save);
     result = r.beside == NULL ? tfs_fail_memory(err) : recover(&r, err);

@@ -237,7 +237,7 @@ int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
     if (store->save->doc->version == committed->version)
         return 0;
     /* Others read back what they wrote; these commit beside what other programs did. */
-    store->outside = store->outside || store->save->container->detects_conflicts;
+    store->outside = store->outside || tfs_container_is_database(store->save->container);
     if (store->shown == committed)
         return show_saved(store, err);
     store->unshown = true;
@@ -453,17 +453,45 @@ static int yield_to_theirs(struct tfs_store *store, struct tfs_error *err)
     return result;
 }
 
+struct dispute {
+    struct tfs_save *save;
+    struct tfs_key last; /* the file that was looked at */
+    bool looked;
+};
+
+/* Was the file of a chunk that we change changed by others? */
+static int is_disputed(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct dispute *d = arg;
+    const struct tfs_container *container = d->save->container;
+    const struct tfs_key chunk = after != NULL ? after->key : before->key;
+    const struct tfs_key file = container->journal->file_of(d->save, chunk);
+    struct tfs_error ignored = {0};
+
+    if (d->looked && tfs_key_compare(file, d->last) == 0)
+        return 0;
+    d->last = file;
+    d->looked = true;
+    return container->changed_at(d->save, chunk, &ignored) != 0;
+}
+
+/* Did other programs change any file that our edits change? True, too, where a save is one file. */
+static bool disputes(struct tfs_store *store)
+{
+    struct dispute dispute = {.save = store->save};
+
+    return store->save->container->changed_at == NULL ||
+           tfs_doc_diff(store->save->doc, store->shown, is_disputed, &dispute) != 0;
+}
+
 /* Changed others only what our edits leave alone? What is being written is for what the file was
  * before, so nobody may be at that. */
 static bool is_undisputed(struct tfs_store *store)
 {
-    const struct tfs_container *container = store->save->container;
-
-    return container->disputed != NULL && store->broken == 0 && !store->unshown &&
-           tfs_store_differs(store) &&
+    return store->broken == 0 && !store->unshown && tfs_store_differs(store) &&
            !(store->client.is_editing != NULL &&
              store->client.is_editing(store->client.arg, store)) &&
-           !container->disputed(store->save, store->shown);
+           !disputes(store);
 }
 
 static int resolve(struct tfs_store *store, bool editing, struct tfs_error *err)
@@ -485,13 +513,11 @@ static int resolve(struct tfs_store *store, bool editing, struct tfs_error *err)
 
 bool tfs_store_may_conflict(struct tfs_store *store)
 {
-    const struct tfs_container *container = store->save->container;
-
-    if (container->disputed == NULL || store->broken != 0 || store->unshown ||
+    if (store->save->container->changed_at == NULL || store->broken != 0 || store->unshown ||
         !tfs_store_differs(store))
         return true;
     pthread_mutex_lock(&store->io);
-    bool disputed = container->disputed(store->save, store->shown);
+    const bool disputed = disputes(store);
     pthread_mutex_unlock(&store->io);
     return disputed;
 }
@@ -500,7 +526,7 @@ int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err)
 {
     struct tfs_error ignored = {0};
 
-    if (editing && store->save->container->detects_conflicts && !store->unshown)
+    if (editing && tfs_container_is_database(store->save->container) && !store->unshown)
         return 0;
     pthread_mutex_lock(&store->io);
     int result = 0;

@@ -30,7 +30,7 @@ static bool is_possible(const struct tfs_store *store)
     const struct tfs_save *save = store->save;
 
     return !store->options.read_only && !save->no_journal &&
-           (save->container->hash != NULL || save->container->journal != NULL);
+           !tfs_container_is_database(save->container);
 }
 
 bool tfs_store_journals(const struct tfs_store *store)

@@ -60,7 +60,7 @@ void tfs_store_rewriter_start(struct tfs_store *store)
     const struct tfs_container *container = store->save->container;
     struct tfs_rewrite_work *r = &store->rewrite;
 
-    if ((container->hash != NULL || container->journal != NULL) && !store->options.read_only)
+    if (!tfs_container_is_database(container) && !store->options.read_only)
         r->started = pthread_create(&r->thread, NULL, run, store) == 0;
 }
 

@@ -162,7 +162,7 @@ static void end_rewrite(struct tfs_store *store, struct tfs_job **done)
     if (!has_rewrite_ended(store))
         return;
     int result = tfs_store_rewrite_end(store, &err);
-    if (result == -ESTALE && store->save->container->detects_conflicts) {
+    if (result == -ESTALE && tfs_container_is_database(store->save->container)) {
         result = tfs_store_settle_conflict(store, &err);
         if (result == 0 && tfs_store_differs(store)) {
             tfs_store_rewrite_begin(store); /* ends at once: such a container has no writer */

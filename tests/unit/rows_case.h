@@ -133,13 +133,14 @@ static const struct tfs_tree toy_tree = {.cells = &toy_cells};
     {                                                                                              \
         .format = "toy", .name = name_, .tree = &toy_tree, .probe = probe_, .open = toy_open,      \
         .fetch = tfs_rows_fetch, .commit = tfs_rows_commit, .changed = tfs_rows_changed,           \
-        .reload = tfs_rows_reload, .close = tfs_rows_close, .detects_conflicts = true              \
+        .reload = tfs_rows_reload, .close = tfs_rows_close                                         \
     }
 
 static const struct tfs_container toy = TOY("toy", toy_probe), rest = TOY("rest", other_probe);
 
 /* Instead of those of the program: the linker takes no other when there is this one. */
 const struct tfs_container *const tfs_containers[] = {&toy, &rest, NULL};
+const struct tfs_ending tfs_endings[] = {{NULL, NULL}};
 
 /* ---- this program and another ---------------------------------------------------------------- */
 

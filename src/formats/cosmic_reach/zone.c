@@ -273,40 +273,9 @@ static int zone_changed_at(struct tfs_save *save, struct tfs_key chunk, struct t
     (void)err;
     pthread_mutex_lock(&own->lock);
     bool changed = check_path(save, own, &ignored) < 0 ||
-                   tfs_cosmic_zone_folder_changed(&own->index) ||
                    tfs_cosmic_zone_region_is_other(&own->index, tfs_cosmic_region_of(chunk));
     pthread_mutex_unlock(&own->lock);
     return changed;
-}
-
-struct dispute {
-    const struct tfs_cosmic_zone *own;
-    struct tfs_key last; /* region that was looked at; group UINT32_MAX: none */
-};
-
-/* Was the region of a chunk that we change changed by others? 1 or 0; 1 when that is not known. */
-static int is_disputed(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    struct dispute *d = arg;
-    const struct tfs_key region = tfs_cosmic_region_of(after != NULL ? after->key : before->key);
-
-    if (tfs_key_compare(region, d->last) == 0)
-        return 0;
-    d->last = region;
-    return tfs_cosmic_zone_region_is_other(&d->own->index, region);
-}
-
-static bool zone_disputed(struct tfs_save *save, const struct tfs_doc *doc)
-{
-    struct tfs_cosmic_zone *own = tfs_cosmic_zone_of(save);
-    struct dispute dispute = {own, {.group = UINT32_MAX}};
-    struct tfs_error ignored = {0};
-
-    pthread_mutex_lock(&own->lock);
-    bool disputed = check_path(save, own, &ignored) < 0 ||
-                    tfs_doc_diff(save->doc, doc, is_disputed, &dispute) != 0;
-    pthread_mutex_unlock(&own->lock);
-    return disputed;
 }
 
 /* Reads the folder again; what did not change keeps its record and its chunks. */
@@ -459,7 +428,6 @@ const struct tfs_container tfs_cosmic_reach_zone = {
     .commit = zone_commit,
     .changed = zone_changed,
     .changed_at = zone_changed_at,
-    .disputed = zone_disputed,
     .reload = zone_reload,
     .close = zone_close,
     .rest = zone_rest,

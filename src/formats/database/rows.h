@@ -83,13 +83,15 @@ int tfs_rows_open(struct tfs_save *save, const struct tfs_rows_schema *schema,
                   struct tfs_error *err);
 void tfs_rows_close(struct tfs_save *save);
 int tfs_rows_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
-int tfs_rows_restore(struct tfs_save *save, const char *from, struct tfs_error *err);
 int tfs_rows_changed(struct tfs_save *save, struct tfs_error *err);
 int tfs_rows_reload(struct tfs_save *save, struct tfs_error *err);
 int tfs_rows_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
                    struct tfs_blob **extra, struct tfs_error *err);
 size_t tfs_rows_fetch_many(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
                            struct tfs_error *err);
+
+/* Puts all that the database at the path `from` holds into the save, in one transaction. */
+int tfs_rows_restore(struct tfs_save *save, const char *from, struct tfs_error *err);
 
 /* Gives a chunk that is about to be put other bytes. Once edits hold much memory it is unread from
  * then on, and fetched from a temporary file until a commit writes it. Rows with two values hold
@@ -100,7 +102,6 @@ int tfs_rows_keep(struct tfs_save *save, struct tfs_chunk *chunk, struct tfs_spa
 /* Those that a container has as they are. */
 #define TFS_ROWS_FUNCTIONS                                                                         \
     .fetch = tfs_rows_fetch, .fetch_many = tfs_rows_fetch_many, .commit = tfs_rows_commit,         \
-    .changed = tfs_rows_changed, .reload = tfs_rows_reload, .restore = tfs_rows_restore,           \
-    .detects_conflicts = true
+    .changed = tfs_rows_changed, .reload = tfs_rows_reload
 
 #endif
