@@ -20,7 +20,7 @@
 #include "commands/output.h"
 #include "commands/printer.h"
 #include "formats/compare/merge.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 #include "text/name.h"
 #include "text/table.h"
 

@@ -16,7 +16,7 @@
 #include "base/journal.h"
 #include "base/print.h"
 #include "formats/astray.h"
-#include "formats/database/rows.h"
+#include "formats/containers/database/rows.h"
 #include "formats/hold.h"
 #include "formats/journal.h"
 #include "formats/parts.h"

@@ -388,7 +388,7 @@ struct tfs_container {
     /* The checksum of what the save, as it was read, holds beside what the tree shows. NULL: the
      * tree shows all. */
     int (*rest)(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err);
-    const struct tfs_file_codec *file; /* containers that are one file: formats/whole_file.h */
+    const struct tfs_file_codec *file; /* containers that are one file: formats/containers/file.h */
 };
 
 /* Is it a database? A commit is a transaction then, without a journal. It compares the rows that it

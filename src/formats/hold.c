@@ -11,7 +11,7 @@
 
 #include "base/print.h"
 #include "formats/folder.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 
 static int find_container(const char *path, const char *format,
                           const struct tfs_container **container, struct tfs_error *err)

@@ -1,5 +1,6 @@
 /*
- * The life of a save: opened by the container that was found (find.c), fetched from, closed.
+ * The life of a save: opened by the container that was found (containers/find.c), fetched from,
+ * closed.
  *
  * Must not know any format.
  */

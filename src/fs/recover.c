@@ -12,7 +12,7 @@
 #include "formats/astray.h"
 #include "formats/undo/undo.h"
 #include "formats/unsaved.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 #include "fs/changes.h"
 #include "fs/recover_apply.h"
 #include "fs/recover_folder.h"

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "formats/cells/cells.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 
 /* ---- a save that is one file ----------------------------------------------------------------- */
 

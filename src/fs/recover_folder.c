@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 #include "fs/recover_apply.h"
 
 /* What the journal says of the file that is read alone; NULL: nothing. */

@@ -11,7 +11,7 @@
 #include "formats/cosmic_reach/body.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/region.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 #include "fuzz.h"
 
 #define INFLATE_MAX (4U << 20)

@@ -9,7 +9,7 @@
 
 #include "../fuzz/fuzz.h"
 #include "formats/cells/cells.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 #include "image/png.h"
 
 static void open_at(struct lens_check *c, struct tfs_save *save, struct tfs_doc *doc)

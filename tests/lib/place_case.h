@@ -9,7 +9,7 @@
 #include "formats/roblox/cells.h"
 #include "formats/roblox/lenses.h"
 #include "formats/roblox/roblox.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 #include "place_maker.h"
 #include "tree_files.h"
 

@@ -12,7 +12,7 @@
 #include "formats/info.h"
 #include "formats/picture/picture.h"
 #include "formats/views/views.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 #include "toy_format.h"
 
 #define BYTES_OF(x) ((struct tfs_span){(const void *)&(x), sizeof(x)})

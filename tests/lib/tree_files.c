@@ -11,7 +11,7 @@
 
 #include "formats/arrays/kept.h"
 #include "formats/cells/cells.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 #include "fs/tree.h"
 
 int tree_files_open(struct tree_files *t, const struct tfs_container *container, const char *path,

@@ -1,7 +1,7 @@
 /*
  * A save and its document, with files by path: what tests of lenses need. A save of one file
- * (formats/whole_file.h) is opened from bytes with its codec and the tree, without a disk; those on
- * disk open with files_case.h.
+ * (formats/containers/file.h) is opened from bytes with its codec and the tree, without a disk;
+ * those on disk open with files_case.h.
  */
 #ifndef TFS_TESTS_TREE_FILES_H
 #define TFS_TESTS_TREE_FILES_H

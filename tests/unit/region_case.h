@@ -10,7 +10,7 @@
 
 #include "../lib/cosmic_case.h"
 #include "formats/cosmic_reach/region.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 #include "unit.h"
 
 #define NAME "region_0_0_0.cosmicreach"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "formats/cells/cells.h"
-#include "formats/database/rows_state.h"
+#include "formats/containers/database/rows_state.h"
 #include "scratch.h"
 
 #define PACKED "CREATE TABLE tiles (pos INTEGER PRIMARY KEY, data BLOB);"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "../lib/small_saves.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 #include "sanitized.h"
 #include "scratch.h"
 

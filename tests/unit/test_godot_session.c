@@ -10,7 +10,7 @@
 #include "../lib/session_driver.h"
 #include "../lib/voxel_maker.h"
 #include "base/clock.h"
-#include "formats/database/rows_state.h"
+#include "formats/containers/database/rows_state.h"
 #include "formats/godot_voxel/counts.h"
 #include "fs/ops.h"
 #include "scratch.h"

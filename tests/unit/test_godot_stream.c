@@ -5,7 +5,7 @@
 
 #include "../lib/looked_into.h"
 #include "formats/cells/cells.h"
-#include "formats/database/rows_state.h"
+#include "formats/containers/database/rows_state.h"
 #include "formats/godot_voxel/stream_key.h"
 #include "formats/godot_voxel/counts.h"
 #include "formats/picture/columns.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "formats/cells/cells.h"
-#include "formats/database/rows.h"
+#include "formats/containers/database/rows.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "stream_case.h"
 

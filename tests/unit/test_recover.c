@@ -13,7 +13,7 @@
 #include "formats/cells/cells.h"
 #include "formats/journal.h"
 #include "formats/unsaved.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 #include "fs/recover.h"
 #include "fs/store.h"
 #include "scratch.h"

@@ -1,5 +1,5 @@
-/* formats/database: a save of rows is read, edited and read anew beside a game that writes it,
- * too. */
+/* formats/containers/database: a save of rows is read, edited and read anew beside a game that
+ * writes it, too. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* formats/database: databases that a killed program left half done, that are made to do harm, or
- * that are no saves. */
+/* formats/containers/database: databases that a killed program left half done, that are made to do
+ * harm, or that are no saves. */
 #include "rows_case.h"
 
 /* ---- left half done, and hostile ------------------------------------------------------------- */

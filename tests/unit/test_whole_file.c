@@ -6,7 +6,7 @@
 
 #include "formats/cells/cells.h"
 #include "formats/info.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 #include "scratch.h"
 
 /*

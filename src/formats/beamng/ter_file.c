@@ -1,7 +1,8 @@
 /*
  * A `.ter` file <-> a document of tiles, and the container around it.
  *
- * Must not know what the tree shows. The whole file is read and written by formats/whole_file.c.
+ * Must not know what the tree shows. The whole file is read and written by
+ * formats/containers/file.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "formats/beamng/beamng.h"
 #include "formats/beamng/level_folder.h"
 #include "formats/beamng/sidecar.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 

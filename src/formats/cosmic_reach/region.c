@@ -11,7 +11,7 @@
 #include "formats/cosmic_reach/gzip.h"
 #include "formats/cosmic_reach/region.h"
 #include "formats/cosmic_reach/zone.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 
 #define GZIP_FLAGS_AT 3 /* of a gzip header */
 

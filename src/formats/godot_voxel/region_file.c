@@ -18,7 +18,7 @@
 #include "formats/godot_voxel/region_name.h"
 #include "formats/godot_voxel/counts.h"
 #include "formats/info.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 
 struct region_facts {
     struct tfs_godot_rules rules; /* first */

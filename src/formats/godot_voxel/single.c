@@ -10,7 +10,7 @@
 
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/counts.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 
 /* Compressed bytes and header of the largest block that is read. */
 #define FILE_MAX (TFS_GODOT_DATA_MAX + TFS_GODOT_DATA_MAX / 128 + 1024)

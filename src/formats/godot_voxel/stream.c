@@ -1,12 +1,13 @@
 /*
- * The tables of a stream (FORMAT.md, section 7) -> what formats/database/rows.h asks about them.
+ * The tables of a stream (FORMAT.md, section 7) -> what formats/containers/database/rows.h asks
+ * about them.
  *
  * Must not know what blocks hold, nor how rows are fetched and changed.
  */
 #include <errno.h>
 
 #include "base/hash.h"
-#include "formats/database/rows.h"
+#include "formats/containers/database/rows.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/layout.h"
 #include "formats/godot_voxel/stream_key.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "formats/cells/edit.h"
-#include "formats/database/rows.h"
+#include "formats/containers/database/rows.h"
 #include "formats/luanti/lists.h"
 #include "formats/luanti/map.h"
 

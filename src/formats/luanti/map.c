@@ -1,6 +1,6 @@
 /*
- * The tables of a map (FORMAT.md, section 2) -> what formats/database/rows.h asks about them; and
- * a world folder -> the map in it.
+ * The tables of a map (FORMAT.md, section 2) -> what formats/containers/database/rows.h asks about
+ * them; and a world folder -> the map in it.
  *
  * Must not know what blocks hold, nor how rows are fetched and changed.
  */
@@ -15,7 +15,7 @@
 
 #include "base/file.h"
 #include "base/print.h"
-#include "formats/database/rows.h"
+#include "formats/containers/database/rows.h"
 #include "formats/info.h"
 #include "formats/luanti/luanti.h"
 #include "formats/luanti/cells.h"

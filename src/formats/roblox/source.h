@@ -13,7 +13,7 @@
 #include "formats/roblox/physics.h"
 #include "formats/roblox/pieces.h"
 #include "formats/roblox/splice.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 
 enum tfs_rbx_property { TFS_RBX_SMOOTH_GRID, TFS_RBX_PHYSICS_GRID };
 

@@ -1,13 +1,13 @@
 /*
  * An opened database of rows: for rows*.c only. Its invariants are in rows.c.
  */
-#ifndef TFS_FORMATS_DATABASE_ROWS_STATE_H
-#define TFS_FORMATS_DATABASE_ROWS_STATE_H
+#ifndef TFS_FORMATS_CONTAINERS_DATABASE_ROWS_STATE_H
+#define TFS_FORMATS_CONTAINERS_DATABASE_ROWS_STATE_H
 
 #include <pthread.h>
 
 #include "base/file.h"
-#include "formats/database/rows.h"
+#include "formats/containers/database/rows.h"
 
 /* The row of a key; NULL is SQL's NULL. Of no row, `found` is false. */
 struct tfs_row {

@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 #include "base/temporary.h"
-#include "formats/database/rows_state.h"
+#include "formats/containers/database/rows_state.h"
 
 #define HELD_MAX ((size_t)4 << 20)   /* bytes of edits that documents hold */
 #define KEPT     (UINT64_C(1) << 62) /* the rest of tfs_chunk.own is an index, no reading */

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "formats/database/rows_state.h"
+#include "formats/containers/database/rows_state.h"
 
 /* ---- the database ---------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
  *
  * Opening a pipe of such a name would wait for ever. It is refused.
  */
-#include "formats/database/guard.h"
+#include "formats/containers/database/guard.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>

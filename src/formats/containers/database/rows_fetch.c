@@ -15,7 +15,7 @@
 
 #include <zlib.h>
 
-#include "formats/database/rows_state.h"
+#include "formats/containers/database/rows_state.h"
 
 /* ---- what was fetched ------------------------------------------------------------------------ */
 

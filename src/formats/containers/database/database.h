@@ -15,8 +15,8 @@
  * One caller at a time. A database is locked by POSIX locks of the process: while a connection is
  * open, nobody else in the process may open and close the same file.
  */
-#ifndef TFS_FORMATS_DATABASE_DATABASE_H
-#define TFS_FORMATS_DATABASE_DATABASE_H
+#ifndef TFS_FORMATS_CONTAINERS_DATABASE_DATABASE_H
+#define TFS_FORMATS_CONTAINERS_DATABASE_DATABASE_H
 
 #include <sqlite3.h>
 

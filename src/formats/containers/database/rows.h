@@ -23,10 +23,10 @@
  * save->own is this module's. A container may have these functions as they are, or call them from
  * its own.
  */
-#ifndef TFS_FORMATS_DATABASE_ROWS_H
-#define TFS_FORMATS_DATABASE_ROWS_H
+#ifndef TFS_FORMATS_CONTAINERS_DATABASE_ROWS_H
+#define TFS_FORMATS_CONTAINERS_DATABASE_ROWS_H
 
-#include "formats/database/database.h"
+#include "formats/containers/database/database.h"
 #include "formats/format.h"
 
 /* The number of the reading that found the row of a chunk. */

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "formats/cells/cells.h"
-#include "formats/database/rows_state.h"
+#include "formats/containers/database/rows_state.h"
 
 struct writing {
     struct tfs_save *save;

@@ -3,13 +3,13 @@
  *
  * Must not know documents, nor what tables there are.
  */
-#include "formats/database/database.h"
+#include "formats/containers/database/database.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "formats/database/guard.h"
+#include "formats/containers/database/guard.h"
 
 #define BUSY_MS  200   /* a game holds its locks for moments */
 #define PEEK_MAX 65536 /* bytes of the longest text of a schema that is looked at */

@@ -1,8 +1,8 @@
 /*
  * What SQLite may open for one connection: for database.c only.
  */
-#ifndef TFS_FORMATS_DATABASE_GUARD_H
-#define TFS_FORMATS_DATABASE_GUARD_H
+#ifndef TFS_FORMATS_CONTAINERS_DATABASE_GUARD_H
+#define TFS_FORMATS_CONTAINERS_DATABASE_GUARD_H
 
 struct tfs_database_guard;
 

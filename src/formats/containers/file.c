@@ -10,7 +10,7 @@
  *      found to say the same.
  */
 #include "formats/cells/cells.h"
-#include "formats/whole_file.h"
+#include "formats/containers/file.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * is a decoder and an encoder. Locking, reading, atomic replacement, verification, outside changes
  * and reloading are done here, once (docs/semantics.md, section 2.3).
  */
-#ifndef TFS_FORMATS_WHOLE_FILE_H
-#define TFS_FORMATS_WHOLE_FILE_H
+#ifndef TFS_FORMATS_CONTAINERS_FILE_H
+#define TFS_FORMATS_CONTAINERS_FILE_H
 
 #include "base/file.h"
 #include "formats/format.h"
