@@ -138,9 +138,7 @@ void tfs_cosmic_zone_files_release(struct tfs_folder_files *files);
 void tfs_cosmic_zone_index_release(struct tfs_cosmic_zone_index *index);
 /* Did a file or the folder change since it was read? */
 bool tfs_cosmic_zone_index_changed(struct tfs_cosmic_zone_index *index);
-/* Parts of that: did the folder, in which files come and go; did, came or went the file of this
- * region? */
-bool tfs_cosmic_zone_folder_changed(struct tfs_cosmic_zone_index *index);
+/* A part of that: did the file of this region change, come or go? */
 bool tfs_cosmic_zone_region_is_other(const struct tfs_cosmic_zone_index *index,
                                      struct tfs_key region);
 /* Looks at the folder again, after this process made something there. */

@@ -315,7 +315,7 @@ bool tfs_cosmic_zone_region_is_other(const struct tfs_cosmic_zone_index *index,
     return other;
 }
 
-bool tfs_cosmic_zone_folder_changed(struct tfs_cosmic_zone_index *index)
+static bool folder_changed(struct tfs_cosmic_zone_index *index)
 {
     if (index->regions.unseen)
         tfs_cosmic_zone_index_watch(index);
@@ -339,7 +339,7 @@ static bool is_other_in(int directory, const struct tfs_folder_file *file)
 bool tfs_cosmic_zone_index_changed(struct tfs_cosmic_zone_index *index)
 {
     const int directory = tfs_directory_open(index->regions.path);
-    bool changed = tfs_cosmic_zone_folder_changed(index);
+    bool changed = folder_changed(index);
 
     for (size_t i = 0; i < index->files.count && !changed; i++)
         changed = is_other_in(directory, index->files.files[i]);
