@@ -31,7 +31,8 @@ identities() {
 }
 
 fresh
-for path in mod/levels/demo mod mod/levels/demo/theTerrain.ter; do
+for path in mod/levels/demo mod/levels/demo/main mod/levels/demo/main/MissionGroup/Level_object mod \
+    mod/levels/demo/theTerrain.ter; do
     run 0 "$path is the level's terrain" info "$path"
     says out '^level: demo$' "it says which level"
     says out '^terrain-block: theTerrain$' "it names the TerrainBlock"

@@ -1,9 +1,9 @@
 /*
  * The path of a folder -> its one terrain or its terrains, where a level is meant.
  *
- * Meant is the level that the folder is, or the only one of an unpacked mod, which has it in
- * `levels/`. A level with one live terrain is that terrain's file; one with several is a folder of
- * saves, `terrains/NAME`.
+ * Meant is the level that the folder is, the one that it lies in, or the only one of an unpacked
+ * mod, which has it in `levels/`. A level with one live terrain is that terrain's file; one with
+ * several is a folder of saves, `terrains/NAME`.
  */
 #include "formats/beamng/level_folder.h"
 
@@ -61,7 +61,8 @@ static int find_level(const char *folder, char **level)
     *level = NULL;
     if (tfs_beamng_is_level(folder))
         return (*level = strdup(folder)) == NULL ? -ENOMEM : 0;
-    return find_in_mod(folder, level);
+    const int result = find_in_mod(folder, level);
+    return result == 0 && *level == NULL ? tfs_beamng_level_around(folder, level) : result;
 }
 
 /* ---- its terrains ---------------------------------------------------------------------------- */
@@ -106,8 +107,12 @@ static char *name_part(const struct tfs_parts *parts, const char *terrain)
 int tfs_beamng_level_saves(const char *path, struct tfs_parts *parts, struct tfs_error *err)
 {
     struct tfs_beamng_level level = {0};
-    char *real = realpath(path, NULL), *found = NULL;
+    char *real, *found = NULL;
+    struct stat st;
 
+    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return 0;
+    real = realpath(path, NULL);
     if (real == NULL)
         return errno == ENOMEM ? tfs_fail_memory(err) : 0;
     if (find_level(real, &found) < 0 || (found != NULL && tfs_beamng_level_read(found, &level) < 0))
