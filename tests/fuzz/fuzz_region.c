@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/arrays/kept.h"
+#include "formats/arrays/numbers.h"
 #include "formats/cells/cells.h"
 #include "formats/cosmic_reach/body.h"
 #include "formats/cosmic_reach/cosmic_reach.h"

@@ -472,7 +472,7 @@ static void map_text_of(struct tfs_save *opened)
 
 static void map_text(void)
 {
-    map_text_of(toy_save_create());
+    map_text_of(fake_save_create());
 }
 
 START_TEST(session_takes_no_mapped_page_that_another_view_overtook)
@@ -549,7 +549,7 @@ END_TEST
 START_TEST(session_takes_a_mapped_page_of_a_text_that_says_the_same)
 {
     static struct tfs_tree tree;
-    struct tfs_save *opened = toy_save_create();
+    struct tfs_save *opened = fake_save_create();
     tree = *opened->tree;
     tree.chunk_changes = NULL;
     opened->tree = &tree;

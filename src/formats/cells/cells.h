@@ -281,26 +281,26 @@ static inline void tfs_plane_set(struct tfs_cells_plane *plane, size_t i, uint64
     ((uint64_t *)plane->values)[i] = value;
 }
 
-/* The same of bytes in little-endian order, `width` a value. */
-static inline uint64_t tfs_array_value(const uint8_t *values, unsigned width, size_t i)
+/* The same of bytes in little-endian order, `size` a value. */
+static inline uint64_t tfs_array_value(const uint8_t *values, unsigned size, size_t i)
 {
     uint64_t value = 0;
 
-    switch (width) {
+    switch (size) {
     case 1:
         return values[i];
     case 2:
         return values[2 * i] | (uint64_t)values[2 * i + 1] << 8;
     }
-    for (unsigned b = width; b-- > 0;)
-        value = value << 8 | values[i * width + b];
+    for (unsigned b = size; b-- > 0;)
+        value = value << 8 | values[i * size + b];
     return value;
 }
 
-static inline void tfs_array_set(uint8_t *values, unsigned width, size_t i, uint64_t value)
+static inline void tfs_array_set(uint8_t *values, unsigned size, size_t i, uint64_t value)
 {
-    for (unsigned b = 0; b < width; b++, value >>= 8)
-        values[i * width + b] = (uint8_t)value;
+    for (unsigned b = 0; b < size; b++, value >>= 8)
+        values[i * size + b] = (uint8_t)value;
 }
 
 /* Gives all voxels of a plane that is not filled a value. */
