@@ -17,7 +17,6 @@
 #include "base/print.h"
 #include "formats/astray.h"
 #include "formats/containers/database/rows.h"
-#include "formats/hold.h"
 #include "formats/journal.h"
 #include "formats/parts.h"
 
@@ -246,13 +245,8 @@ static enum tfs_status swap_files(struct undo *u)
 {
     struct tfs_error err = {0};
     size_t files = 0;
-    int held = -1;
 
-    if (tfs_hold_take(u->path, u->cli->options.format, &held, &err) == 0)
-        tfs_undo_swap(u->path, &u->options, wants(u, TFS_CLI_FORCE), &files, &err);
-    if (held >= 0)
-        close(held);
-    if (err.code == 0)
+    if (tfs_undo_swap(u->path, &u->options, wants(u, TFS_CLI_FORCE), &files, &err) == 0)
         return say_done(u, files);
     enum tfs_status status = tfs_cli_report(u->cli, u->name, &err);
     return files == 0 ? status
@@ -437,13 +431,9 @@ static enum tfs_status ask(struct tfs_cli *cli, const char *name)
 {
     struct tfs_error err = {0};
     char *real = NULL;
-    int held = -1;
 
-    if (find_save(cli, name, &real, NULL, &err) == 0 &&
-        tfs_hold_take(real, cli->options.format, &held, &err) == 0)
+    if (find_save(cli, name, &real, NULL, &err) == 0)
         tfs_undo_ask(real, &cli->options.undo, (cli->flags & TFS_CLI_FORCE) != 0, &err);
-    if (held >= 0)
-        close(held);
     free(real);
     return err.code < 0 ? tfs_cli_report(cli, name, &err) : TFS_STATUS_DONE;
 }

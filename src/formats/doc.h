@@ -83,6 +83,8 @@ struct tfs_shared_cache {
     void (*release)(struct tfs_shared_cache *cache);
 };
 
+struct tfs_folder_known;
+
 /* What a container learned when it read the save. All documents that descend from that reading
  * share it. It does not change after opening, with two exceptions: `cache` is set once, and `own`
  * may have members that say what became of the last commit (BeamNG's sidecar). */
@@ -92,7 +94,9 @@ struct tfs_facts {
     size_t note_count;
     bool shipped; /* the folder around the save is packed and given to others as it is */
     void *own;    /* the format's own struct, freed by free() */
-    void (*release)(void *own); /* releases what own refers to, before; NULL: nothing */
+    struct tfs_folder_known *folder; /* formats/containers/folder.h; NULL: it is no folder */
+    /* Releases what the facts refer to, before; NULL: nothing. */
+    void (*release)(struct tfs_facts *facts);
     _Atomic(struct tfs_shared_cache *)
         cache; /* set by the first lens that needs it; NULL: not yet */
 };
@@ -244,6 +248,8 @@ int tfs_edit_move(struct tfs_edit *edit, struct tfs_key from, struct tfs_key to,
 int tfs_edit_remove(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err);
 /* Sets `common`; NULL removes. Takes a reference. */
 void tfs_edit_common(struct tfs_edit *edit, struct tfs_blob *blob);
+/* The container read the save again: these are the facts of the document. */
+void tfs_edit_facts(struct tfs_edit *edit, struct tfs_facts *facts);
 /* Says that files of this chunk read differently now though its blob did not change (a tile, when
  * `common` did). */
 int tfs_edit_touch(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err);

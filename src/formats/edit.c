@@ -124,6 +124,17 @@ void tfs_edit_common(struct tfs_edit *edit, struct tfs_blob *blob)
     edit_changed(edit);
 }
 
+void tfs_edit_facts(struct tfs_edit *edit, struct tfs_facts *facts)
+{
+    assert_unfinished(edit);
+    if (edit->next->facts == facts)
+        return;
+    tfs_facts_ref(facts);
+    tfs_facts_unref(edit->next->facts);
+    edit->next->facts = facts;
+    edit_changed(edit);
+}
+
 /* ---- pages of the document under construction ------------------------------------------------ */
 
 /* Moves the beginning of the pages behind `page` by one chunk, after that page got or lost one. */

@@ -53,7 +53,7 @@ void tfs_facts_unref(struct tfs_facts *facts)
     free(facts->notes);
     cache_unref(tfs_facts_cache(facts));
     if (facts->release != NULL)
-        facts->release(facts->own);
+        facts->release(facts);
     free(facts->own);
     free(facts);
 }

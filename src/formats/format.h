@@ -25,7 +25,8 @@ struct tfs_save;
 struct tfs_cells_kind; /* formats/cells/cells.h */
 struct tfs_cells_edit;
 struct tfs_cells_cache;
-struct tfs_parts; /* formats/parts.h */
+struct tfs_folder_kind; /* formats/containers/folder.h */
+struct tfs_parts;       /* formats/parts.h */
 
 /* ---- lenses and the tree --------------------------------------------------------------------- */
 
@@ -306,14 +307,11 @@ struct tfs_open_options {
 
 #define TFS_INFLATE_LIMIT (UINT64_C(1) << 30)
 
-/* What the journal of a save of several files has to know of them (docs/journal.md, section 4). */
+/* What the journal of a save of several files has to know of them (docs/journal.md, section 4). It
+ * lies in the folder of the save, which no other program may write meanwhile. */
 struct tfs_journal_files {
-    /* Where the journal of the save at `path` lies: beside this path, which is `name` in the
-     * directory that no other program may write meanwhile; to be freed. NULL: no memory. */
-    char *(*beside)(const char *path);
-    /* The same of a save that is open, or is being opened and locked: it stays the same whatever
-     * comes into the folder. NULL: the path says it all. */
-    char *(*beside_opened)(const struct tfs_save *save);
+    const char *name;    /* what it is called after */
+    const char *earlier; /* where an earlier version put it, below the folder; NULL: there */
     /* The file that holds a chunk. */
     struct tfs_key (*file_of)(const struct tfs_save *save, struct tfs_key chunk);
     /* Where that file is, or would be; to be freed. NULL: no memory. */
@@ -322,15 +320,6 @@ struct tfs_journal_files {
      * no such file. ESTALE: another program changed it since. */
     int (*hash)(struct tfs_save *save, struct tfs_key file, const char *path, struct tfs_hash *hash,
                 struct stat *st, struct tfs_error *err);
-    /* Makes the directory in which the journal lies, where the first commit would. NULL: it is
-     * always there. */
-    int (*prepare)(struct tfs_save *save, struct tfs_error *err);
-    /* This process made or removed the journal, which is no change of the save. NULL: it never
-     * looks like one. */
-    void (*touched)(struct tfs_save *save);
-    /* A file of the save that has a journal of its own, because it was edited alone; NULL: none
-     * has. The save is read-only until that file was opened alone. */
-    const char *(*waits)(const struct tfs_save *save);
 };
 
 struct tfs_container {
@@ -339,8 +328,6 @@ struct tfs_container {
     const struct tfs_tree *tree;
 
     int (*probe)(const struct tfs_probe *probe); /* enum tfs_bid, or -ENOMEM */
-    /* The directory in such a folder that is locked, too; NULL: none. */
-    const char *locked_within;
     /* Adds the saves that a path means, where it is none itself: several, of a folder that holds
      * them, each with the path where it is shown; or one with the path "", that lies elsewhere
      * (formats/parts.h). Most paths mean nothing to most formats. NULL: they never do. */
@@ -389,6 +376,7 @@ struct tfs_container {
      * tree shows all. */
     int (*rest)(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err);
     const struct tfs_file_codec *file; /* containers that are one file: formats/containers/file.h */
+    const struct tfs_folder_kind *files; /* that are several: formats/containers/folder.h */
 };
 
 /* Is it a database? A commit is a transaction then, without a journal. It compares the rows that it
@@ -414,7 +402,9 @@ struct tfs_save {
     const struct tfs_container *container;
     const struct tfs_tree *tree; /* container->tree */
     char *path;                  /* absolute, symlinks resolved */
-    const char *name;            /* its last component */
+    char *only; /* the path of the one file of the folder that was given, and is shown; NULL: all
+                 * are */
+    const char *name; /* its last component */
     struct tfs_open_options options;
     struct stat st; /* owner, mode and times as of open, reload or commit */
     /* NULL, or the sentence why nothing can be committed; stays as long as the save. A reload may

@@ -24,13 +24,27 @@ enum chunk_flags {
 #define RESERVED    15                          /* bytes at the end of a record, 0 */
 #define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA | CHUNK_OWN)
 
+/* The path beside which the journal of a folder lies; to be freed. NULL: no memory. */
+static char *beside_in(const struct tfs_journal_files *files, const char *folder)
+{
+    struct tfs_error ignored = {0};
+    char *path = NULL;
+
+    if (files->earlier != NULL) {
+        if (tfs_print(&path, "%s/%s", folder, files->earlier) < 0)
+            return NULL;
+        if (tfs_journal_find(path, &ignored) > 0)
+            return path;
+        free(path);
+    }
+    return tfs_print(&path, "%s/%s", folder, files->name) < 0 ? NULL : path;
+}
+
 char *tfs_journal_beside(const struct tfs_save *save)
 {
     const struct tfs_journal_files *files = save->container->journal;
 
-    if (files != NULL && files->beside_opened != NULL)
-        return files->beside_opened(save);
-    return files != NULL ? files->beside(save->path) : strdup(save->path);
+    return files != NULL ? beside_in(files, save->path) : strdup(save->path);
 }
 
 void tfs_journal_tidy(const struct tfs_save *save)
@@ -53,6 +67,15 @@ int tfs_journal_hash(struct tfs_save *save, struct tfs_key file, struct tfs_hash
 
     free(path);
     return result;
+}
+
+bool tfs_journal_shows(const struct tfs_save *save, struct tfs_key file)
+{
+    char *path = save->only == NULL ? NULL : save->container->journal->path(save, file);
+    const bool shows = save->only == NULL || (path != NULL && strcmp(path, save->only) == 0);
+
+    free(path);
+    return shows;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -447,32 +470,10 @@ bool tfs_journal_files_many(const struct tfs_save *save, const struct tfs_doc *b
 
 /* ---- one commit ------------------------------------------------------------------------------ */
 
-static void touched(struct tfs_save *save)
-{
-    const struct tfs_journal_files *files = save->container->journal;
-
-    if (files != NULL && files->touched != NULL)
-        files->touched(save);
-}
-
 bool tfs_journal_spared(int code)
 {
     return code == -EROFS || code == -EACCES || code == -EPERM || code == -EEXIST ||
            code == -ENOTSUP || code == -ENAMETOOLONG;
-}
-
-int tfs_journal_prepare(struct tfs_save *save, struct tfs_error *err)
-{
-    const struct tfs_journal_files *files = save->container->journal;
-
-    return files == NULL || files->prepare == NULL ? 0 : files->prepare(save, err);
-}
-
-int tfs_journal_drop(struct tfs_save *save, const char *beside, struct tfs_error *err)
-{
-    tfs_journal_remove(beside, err);
-    touched(save);
-    return err->code;
 }
 
 /* The keeper of the journal of one commit. */
@@ -532,14 +533,12 @@ static int make_journal(struct tfs_save *save, const char *beside, const struct 
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    if (tfs_journal_prepare(save, err) == 0 &&
-        tfs_record_make(save, save->doc, NULL, doc, now, &record, err) == 0)
+    if (tfs_record_make(save, save->doc, NULL, doc, now, &record, err) == 0)
         tfs_journal_create(beside, &save->st, (struct tfs_hash){0}, NULL, tfs_buf_span(&record),
                            journal, err);
     if (err->code < 0 && inode_of(beside) != before &&
         tfs_journal_maker(beside) == tfs_journal_run())
         (void)tfs_journal_remove(beside, &ignored);
-    touched(save);
     tfs_buf_release(&record);
     return err->code;
 }
@@ -562,7 +561,7 @@ static int commit_with(struct tfs_save *save, struct tfs_doc *doc, const char *b
     if (why.code < 0)
         tfs_fail(err, why.code, "%s", why.text);
     tfs_error_reset(&why);
-    if (journals && tfs_journal_drop(save, beside, &why) < 0)
+    if (journals && tfs_journal_remove(beside, &why) < 0)
         tfs_fail(err, why.code, "%s", why.text);
     return err->code;
 }
@@ -596,7 +595,7 @@ int tfs_journal_restore(struct tfs_save *save, const char *beside,
     if (tfs_journal_reopen(beside, text, &journal, err) < 0 ||
         commit_by(save, doc, journal, err) < 0)
         return err->code;
-    return tfs_journal_drop(save, beside, err);
+    return tfs_journal_remove(beside, err);
 }
 
 /* ---- of a save that is not open -------------------------------------------------------------- */
@@ -616,7 +615,7 @@ int tfs_journal_exists(const char *path, struct tfs_error *err)
 
     for (size_t i = 0; tfs_containers[i] != NULL && found == 0; i++)
         if (tfs_containers[i]->journal != NULL)
-            found = has_journal(tfs_containers[i]->journal->beside(path), err);
+            found = has_journal(beside_in(tfs_containers[i]->journal, path), err);
     return found;
 }
 
@@ -626,7 +625,7 @@ uint32_t tfs_journal_made_by(const char *path)
 
     for (size_t i = 0; tfs_containers[i] != NULL && run == 0; i++) {
         char *beside =
-            tfs_containers[i]->journal != NULL ? tfs_containers[i]->journal->beside(path) : NULL;
+            tfs_containers[i]->journal != NULL ? beside_in(tfs_containers[i]->journal, path) : NULL;
         if (beside != NULL)
             run = tfs_journal_maker(beside);
         free(beside);

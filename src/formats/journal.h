@@ -84,16 +84,12 @@ uint32_t tfs_journal_made_by(const char *path);
  * there can be none: else a commit that is cut would leave half of an edit. */
 bool tfs_journal_spared(int code);
 
-/* A journal is about to be made, or a file of the save: the directory in which both lie is there
- * then. */
-int tfs_journal_prepare(struct tfs_save *save, struct tfs_error *err);
-
-/* Removes the journal of the save, which lies beside that path, durably. */
-int tfs_journal_drop(struct tfs_save *save, const char *beside, struct tfs_error *err);
-
 /* The hash and the identity of a file of the save: tfs_journal_files.hash. */
 int tfs_journal_hash(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash,
                      struct stat *st, struct tfs_error *err);
+
+/* Is the file one that the save shows (tfs_save.only)? */
+bool tfs_journal_shows(const struct tfs_save *save, struct tfs_key file);
 
 /* Do two documents differ in more than one file? */
 bool tfs_journal_files_many(const struct tfs_save *save, const struct tfs_doc *before,

@@ -14,6 +14,7 @@ const struct tfs_container *const tfs_containers[] = {
     &tfs_beamng_ter,
     &tfs_cosmic_reach_region,
     &tfs_cosmic_reach_zone,
+    &tfs_cosmic_reach_flat_zone,
     &tfs_rbx_blob_container,
     &tfs_rbx_binary_container,
     &tfs_rbx_xml_container,

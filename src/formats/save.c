@@ -15,6 +15,7 @@
 #include "formats/cells/cells.h"
 #include "formats/astray.h"
 #include "formats/chosen.h"
+#include "formats/containers/folder.h"
 #include "formats/new_names.h"
 
 const char *tfs_save_called(const struct tfs_save *save)
@@ -49,6 +50,7 @@ static void save_free(struct tfs_save *save)
     tfs_known_names_free(save->known_names);
     tfs_doc_unref(save->doc);
     free(save->path);
+    free(save->only);
     free(save->astray);
     free(save);
 }
@@ -122,6 +124,25 @@ static void say_where_it_is_whole(struct tfs_error *err)
                  "; a backup or terrainfs undo may have it whole");
 }
 
+/* The path of one file of a folder that is opened is what is shown of it. */
+static int find_only(struct tfs_save *save, const char *path, struct tfs_error *err)
+{
+    const struct tfs_folder_kind *kind = save->container->files;
+    const size_t above = strlen(save->path) + 1;
+    struct tfs_key key;
+
+    if (kind == NULL)
+        return 0;
+    save->only = realpath(path, NULL);
+    if (save->only == NULL)
+        return tfs_fail(err, -errno, "cannot be opened: %s", strerror(errno));
+    if (strlen(save->only) > above && kind->key(save->only + above, &key))
+        return 0;
+    free(save->only);
+    save->only = NULL;
+    return 0;
+}
+
 int tfs_save_open(const char *path, const char *format, const struct tfs_open_options *options,
                   struct tfs_save **save, struct tfs_error *err)
 {
@@ -132,7 +153,8 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
     opened->options = *options;
     if (opened->options.inflate_limit == 0)
         opened->options.inflate_limit = TFS_INFLATE_LIMIT;
-    if (tfs_save_find(path, options->name, format, &opened->container, &opened->path, err) < 0) {
+    if (tfs_save_find(path, options->name, format, &opened->container, &opened->path, err) < 0 ||
+        find_only(opened, path, err) < 0) {
         say_what_waits(path, err);
         goto fail;
     }

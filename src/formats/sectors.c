@@ -132,16 +132,14 @@ int tfs_sectors_read(const struct tfs_sectors *sectors, struct tfs_span bytes, u
     return err->code;
 }
 
-int tfs_sectors_block(struct tfs_span sectors, struct tfs_span *stored, struct tfs_error *err)
+struct tfs_span tfs_sectors_block(struct tfs_span sectors)
 {
     struct tfs_cursor c = tfs_cursor_init(sectors);
-    uint32_t size = tfs_take_u32le(&c);
-    struct tfs_span found = tfs_take(&c, size);
+    const uint32_t size = tfs_take_u32le(&c);
 
     if (c.failed)
-        return tfs_fail(err, -EBADMSG, "its size, %u, is more than its sectors hold", size);
-    *stored = found;
-    return 0;
+        return (struct tfs_span){sectors.data, 0};
+    return (struct tfs_span){c.at, size < tfs_cursor_left(&c) ? size : tfs_cursor_left(&c)};
 }
 
 /* ---- the list of blocks ---------------------------------------------------------------------- */
@@ -325,42 +323,4 @@ out:
     free(l.entries);
     free(l.table);
     return err->code;
-}
-
-/* ---- verification ---------------------------------------------------------------------------- */
-
-static bool is_block(struct tfs_span sectors, struct tfs_span stored)
-{
-    struct tfs_error ignored = {0};
-    struct tfs_span found;
-
-    if (stored.data == NULL)
-        return sectors.size == 0;
-    return tfs_sectors_block(sectors, &found, &ignored) == 0 && tfs_span_equal(found, stored);
-}
-
-/* Does `after` begin with all of `before`? A sector that was not whole may have become so. */
-static bool is_kept(struct tfs_span before, struct tfs_span after)
-{
-    return after.size >= before.size && (after.size > 0) == (before.size > 0) &&
-           (before.size == 0 || memcmp(before.data, after.data, before.size) == 0);
-}
-
-bool tfs_sectors_written(const struct tfs_sectors_file *old, const struct tfs_sectors_file *written,
-                         const struct tfs_sectors_change *changes, size_t count)
-{
-    size_t next = 0;
-
-    if (written->sectors->entries != old->sectors->entries)
-        return false;
-    for (uint32_t i = 0; i < old->sectors->entries; i++) {
-        struct tfs_span before = tfs_extent_span(old->sectors, old->extents[i], old->bytes);
-        struct tfs_span after =
-            tfs_extent_span(written->sectors, written->extents[i], written->bytes);
-        bool changed = next < count && changes[next].index == i;
-        if (changed ? !is_block(after, changes[next].stored) : !is_kept(before, after))
-            return false;
-        next += changed;
-    }
-    return true;
 }

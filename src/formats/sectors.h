@@ -46,8 +46,9 @@ uint64_t tfs_extent_size(const struct tfs_sectors *sectors, struct tfs_extent ex
 struct tfs_span tfs_extent_span(const struct tfs_sectors *sectors, struct tfs_extent extent,
                                 struct tfs_span bytes);
 
-/* The stored block in its sectors; EBADMSG when it does not fit them. */
-int tfs_sectors_block(struct tfs_span sectors, struct tfs_span *stored, struct tfs_error *err);
+/* The stored block in its sectors. One whose size does not fit them is all that they hold: it will
+ * not decode, and shows that. */
+struct tfs_span tfs_sectors_block(struct tfs_span sectors);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -71,9 +72,5 @@ struct tfs_sectors_file {
 int tfs_sectors_write(const struct tfs_sectors_file *old, struct tfs_span header,
                       const struct tfs_sectors_change *changes, size_t count, struct tfs_sink *sink,
                       struct tfs_error *err);
-
-/* Is every block of `written` the one of `old`, or the one that the changes say? */
-bool tfs_sectors_written(const struct tfs_sectors_file *old, const struct tfs_sectors_file *written,
-                         const struct tfs_sectors_change *changes, size_t count);
 
 #endif

@@ -15,7 +15,6 @@
 #include "formats/containers/file.h"
 #include "fs/changes.h"
 #include "fs/recover_apply.h"
-#include "fs/recover_folder.h"
 #include "fs/store.h"
 
 static bool is_locked(const struct tfs_save *save)
@@ -112,7 +111,7 @@ static int set_aside(struct tfs_recovery *r, const char *why, struct tfs_error *
                          "warning: the journal beside it is not used, for %s; it stays, and could "
                          "not be set aside: %s",
                          why, strerror(-result));
-    } else if (tfs_journal_drop(r->save, r->beside, err) == 0) {
+    } else if (tfs_journal_remove(r->beside, err) == 0) {
         tfs_recovery_say(r, "warning: %s not restored, for %s; what was edited is in %s",
                          tfs_recovery_edits(r, "was", "were"), why, directory);
     }
@@ -266,7 +265,7 @@ static int write_into_save(struct tfs_recovery *r, struct tfs_error *err)
     if (r->text.damaged > 0 && store_aside(r, &directory) < 0)
         r->save->no_journal = true;
     else
-        tfs_journal_drop(r->save, r->beside, err);
+        tfs_journal_remove(r->beside, err);
     say_restored(r, directory);
     free(directory);
     return err->code;
@@ -301,7 +300,7 @@ static int bring_up_to_date(struct tfs_recovery *r, struct tfs_error *err)
     if (r->count > 0 || r->text.damaged > 0)
         write_into_save(r, err);
     else
-        tfs_journal_drop(r->save, r->beside, err);
+        tfs_journal_remove(r->beside, err);
     tfs_undo_leave(r->save->keeper);
     return err->code;
 }
@@ -340,7 +339,7 @@ static int write_files(struct tfs_recovery *r, struct tfs_error *err)
         return set_aside(r, why.text, err) < 0 ? err->code : 1;
     if (why.code < 0)
         return fail_restore(r, &why, err);
-    return tfs_journal_drop(r->save, r->beside, err);
+    return tfs_journal_remove(r->beside, err);
 }
 
 static int restore_files(struct tfs_recovery *r, struct tfs_error *err)
@@ -387,10 +386,10 @@ static int bring_files_up_to_date(struct tfs_recovery *r, struct tfs_error *err)
 {
     struct tfs_error misfit = {0};
 
-    r->misfit = tfs_recovery_apply_files(r, true, NULL, &r->theirs, &r->theirs_count, &misfit) < 0;
+    r->misfit = tfs_recovery_apply_files(r, true, &r->theirs, &r->theirs_count, &misfit) < 0;
     if (misfit.code != -ENOMEM) {
         tfs_error_reset(&misfit);
-        tfs_recovery_apply_files(r, false, NULL, &r->doc, &r->count, &misfit);
+        tfs_recovery_apply_files(r, false, &r->doc, &r->count, &misfit);
     }
     if (misfit.code == -ENOMEM)
         return tfs_fail_memory(err);
@@ -413,16 +412,20 @@ static int recover(struct tfs_recovery *r, struct tfs_error *err)
                                             : bring_files_up_to_date(r, err);
 }
 
-static void tell_alone(struct tfs_recovery *r)
+/* The journal of a folder is about all its files: who writes into one of them brings in what it
+ * says of the others, too, and shows the one again behind that. */
+static int recover_all(struct tfs_recovery *r, struct tfs_error *err)
 {
-    const struct tfs_journal_files *files = r->save->container->journal;
-    const char *file = files == NULL || files->waits == NULL ? NULL : files->waits(r->save);
+    struct tfs_save *save = r->save;
+    char *only = save->only;
 
-    if (file != NULL && r->notice[0] == '\0')
-        tfs_recovery_say(r,
-                         "warning: edits of %s wait in a journal of its own, and are not shown: "
-                         "open it alone first",
-                         file);
+    if (only == NULL || !may_write(save) || tfs_journal_find(r->beside, err) <= 0)
+        return err->code < 0 ? err->code : recover(r, err);
+    save->only = NULL;
+    if (save->container->reload(save, err) == 0)
+        recover(r, err);
+    save->only = only;
+    return err->code < 0 ? err->code : save->container->reload(save, err);
 }
 
 int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_error *err)
@@ -434,11 +437,7 @@ int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_e
     if (tfs_container_is_database(save->container))
         return 0;
     r.beside = tfs_journal_beside(save);
-    result = r.beside == NULL ? tfs_fail_memory(err) : recover(&r, err);
-    if (result == 0)
-        result = tfs_recover_folder(&r, err);
-    if (result == 0)
-        tell_alone(&r);
+    result = r.beside == NULL ? tfs_fail_memory(err) : recover_all(&r, err);
     if (result == 0)
         tfs_astray_say(save->astray, r.beside, notice);
     tfs_save_step(save, NULL, 0, 0);

@@ -70,7 +70,8 @@ static int check_common(const struct tfs_recovery *r, struct tfs_error *err)
     return 0;
 }
 
-int tfs_recovery_check(struct tfs_recovery *r, struct tfs_error *err)
+/* EBADMSG: edits cannot bring the save to r->doc, or a chunk of that does not decode. */
+static int check(struct tfs_recovery *r, struct tfs_error *err)
 {
     struct checking c = {r, err};
 
@@ -102,7 +103,7 @@ int tfs_recovery_apply(struct tfs_recovery *r, struct tfs_error *err)
     if (apply_records(r, &edit, err) == 0)
         r->doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
-    if (err->code == 0 && tfs_recovery_check(r, err) < 0) {
+    if (err->code == 0 && check(r, err) < 0) {
         tfs_doc_unref(r->doc);
         r->doc = NULL;
     }
@@ -115,7 +116,6 @@ int tfs_recovery_apply(struct tfs_recovery *r, struct tfs_error *err)
  * of others. */
 struct choice {
     const struct tfs_recovery *r;
-    const struct tfs_recover_file *only; /* NULL: all files */
     size_t record;
     bool theirs;
     bool some, unnamed;
@@ -125,12 +125,12 @@ static bool takes(void *arg, struct tfs_key chunk)
 {
     struct choice *c = arg;
     const struct tfs_save *save = c->r->save;
-    const struct tfs_recover_file *file =
-        tfs_recover_files_find(&c->r->files, save->container->journal->file_of(save, chunk));
+    const struct tfs_key key = save->container->journal->file_of(save, chunk);
+    const struct tfs_recover_file *file = tfs_recover_files_find(&c->r->files, key);
 
-    c->unnamed = c->unnamed || file == NULL;
-    const bool taken = file != NULL && (c->only == NULL || c->only == file) &&
-                       (c->theirs ? !file->ours : file->ours && c->record >= file->first);
+    c->unnamed = c->unnamed || (file == NULL && tfs_journal_shows(save, key));
+    const bool taken =
+        file != NULL && (c->theirs ? !file->ours : file->ours && c->record >= file->first);
     c->some = c->some || taken;
     return taken;
 }
@@ -259,11 +259,10 @@ static int check_files(struct tfs_recovery *r, struct tfs_doc *doc, struct tfs_e
     return err->code;
 }
 
-int tfs_recovery_apply_files(struct tfs_recovery *r, bool theirs,
-                             const struct tfs_recover_file *only, struct tfs_doc **doc,
+int tfs_recovery_apply_files(struct tfs_recovery *r, bool theirs, struct tfs_doc **doc,
                              size_t *count, struct tfs_error *err)
 {
-    struct choice c = {.r = r, .only = only, .theirs = theirs};
+    struct choice c = {.r = r, .theirs = theirs};
     struct tfs_doc *made = NULL, *sifted = NULL;
     struct tfs_edit edit;
 

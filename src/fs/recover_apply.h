@@ -12,14 +12,11 @@
 /* Of a save that is one file: sets r->doc, r->count and r->last from the records from r->first on.
  * A failure other than ENOMEM says why they do not fit. */
 int tfs_recovery_apply(struct tfs_recovery *r, struct tfs_error *err);
-/* Of several files: *doc is the save with the edits of files that are ours (`only`: of this one),
- * or else of those that another program changed; *count: of how many records. */
-int tfs_recovery_apply_files(struct tfs_recovery *r, bool theirs,
-                             const struct tfs_recover_file *only, struct tfs_doc **doc,
+/* Of several files: *doc is the save with the edits of files that are ours, or else of those that
+ * another program changed; *count: of how many records. */
+int tfs_recovery_apply_files(struct tfs_recovery *r, bool theirs, struct tfs_doc **doc,
                              size_t *count, struct tfs_error *err);
 
-/* EBADMSG: edits cannot bring the save to r->doc, or a chunk of that does not decode. */
-int tfs_recovery_check(struct tfs_recovery *r, struct tfs_error *err);
 /* Makes r->doc what the save reads as once it is written. */
 int tfs_recovery_read_again(struct tfs_recovery *r, struct tfs_error *err);
 

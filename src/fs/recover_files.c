@@ -27,8 +27,9 @@ static int add_file(struct tfs_recover_files *files, struct tfs_key key, struct 
     return 0;
 }
 
-static int add_named(struct tfs_recover_files *files, struct tfs_span payload,
-                     struct tfs_error *err)
+/* Those that the save shows. */
+static int add_named(const struct tfs_save *save, struct tfs_recover_files *files,
+                     struct tfs_span payload, struct tfs_error *err)
 {
     struct tfs_record_file *named = NULL;
     size_t count = 0;
@@ -36,7 +37,8 @@ static int add_named(struct tfs_recover_files *files, struct tfs_span payload,
     if (tfs_record_files(&payload, &named, &count, err) < 0)
         return err->code;
     for (size_t i = 0; i < count && err->code == 0; i++)
-        add_file(files, named[i].key, err);
+        if (tfs_journal_shows(save, named[i].key))
+            add_file(files, named[i].key, err);
     free(named);
     return err->code;
 }
@@ -62,14 +64,14 @@ static void settle_list(struct tfs_recover_files *files)
 }
 
 /* Records name the same files again and again: the list is settled whenever it has doubled. */
-static int list_files(const struct tfs_journal_text *text, struct tfs_recover_files *files,
-                      struct tfs_error *err)
+static int list_files(const struct tfs_save *save, const struct tfs_journal_text *text,
+                      struct tfs_recover_files *files, struct tfs_error *err)
 {
     size_t settled = 0;
 
     for (size_t i = 0; i < text->count && err->code == 0; i++) {
         if (text->records[i].kind == TFS_JOURNAL_EDIT)
-            add_named(files, text->records[i].payload, err);
+            add_named(save, files, text->records[i].payload, err);
         if (files->count / 2 > settled) {
             settle_list(files);
             settled = files->count;
@@ -133,6 +135,8 @@ static int check_edit(struct tfs_recover_files *files, struct tfs_span payload,
     made.tv_nsec = (long)tfs_take_u32le(&c);
     for (size_t i = 0; i < count; i++) {
         struct tfs_recover_file *file = find(files, named[i].key);
+        if (file == NULL)
+            continue;
         const bool same = holds(file, named[i].hash);
         file->begun = file->begun || (same && !file->named && !file->wrote);
         file->ours = file->ours || same;
@@ -202,7 +206,7 @@ int tfs_recover_files_read(struct tfs_save *save, const struct tfs_journal_text 
 {
     struct tfs_recover_files read = {0};
 
-    if (list_files(text, &read, err) == 0 && look_at_files(save, &read, err) == 0)
+    if (list_files(save, text, &read, err) == 0 && look_at_files(save, &read, err) == 0)
         check_records(text, &read, err);
     if (err->code < 0)
         tfs_recover_files_release(&read);

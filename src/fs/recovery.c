@@ -101,29 +101,25 @@ static int is_settled(struct tfs_recovery *r, bool journal, struct tfs_error *er
     return changed.code == 0 && tfs_journal_current(r->beside, &r->text);
 }
 
-/* What is at hand of the edited chunks decides what becomes of them. */
-static int complete(struct tfs_recovery *r, struct tfs_error *err)
-{
-    const struct tfs_doc *alone = r->alone != NULL ? r->alone->doc : NULL;
-
-    if (alone != NULL && alone->count == 0)
-        return 0;
-    return tfs_save_complete(r->save, alone != NULL ? &tfs_doc_at(alone, 0)->key : NULL, err);
-}
-
 int tfs_recovery_read(struct tfs_recovery *r, struct tfs_error *err)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
 
     for (int i = 0; i < TFS_RECOVERY_TRIES; i++) {
-        int found = read_journal(r, err);
-        if (found > 0 && complete(r, err) < 0)
+        const int found = read_journal(r, err);
+        /* What is at hand of the edited chunks decides what becomes of them. A file that was read
+         * after the journal may be what a later record of that says. */
+        const bool lacked = found > 0 && tfs_save_lacks(r->save, r->save->doc, NULL);
+        if (lacked && tfs_save_complete(r->save, NULL, err) < 0)
             return err->code;
-        int settled = found == -EAGAIN ? 0 : found < 0 ? found : is_settled(r, found > 0, err);
+        int settled = found == -EAGAIN || lacked ? 0
+                      : found < 0                ? found
+                                                 : is_settled(r, found > 0, err);
         if (settled != 0)
             return settled < 0 ? settled : found;
         tfs_journal_text_release(&r->text);
-        nanosleep(&pause, NULL);
+        if (!lacked)
+            nanosleep(&pause, NULL);
     }
     return tfs_fail(err, -EBUSY, "another program goes on changing it");
 }

@@ -4,7 +4,7 @@
  *
  * The steps are in files of their own: recovery.c reads both, recover_files.c says which edits each
  * file of a save lacks, recover_apply.c makes the document with the edits, recover.c decides what
- * becomes of it and writes, recover_folder.c looks at the journal of a folder for one file of it.
+ * becomes of it and writes.
  */
 #ifndef TFS_FS_RECOVERY_H
 #define TFS_FS_RECOVERY_H
@@ -19,8 +19,7 @@
 
 struct tfs_recovery {
     struct tfs_save *save;
-    const struct tfs_save *alone; /* this one of its files is all that is wanted; NULL: all are */
-    char *beside;                 /* where the journal lies */
+    char *beside; /* where the journal lies */
     struct tfs_journal_text text;
     struct tfs_hash hash;           /* of what the save holds, if it is one file */
     struct tfs_recover_files files; /* else */

@@ -43,24 +43,6 @@ static bool has_files(const struct tfs_store *store)
     return store->save->container->journal != NULL;
 }
 
-/* A journal that comes or goes among the files of a save is no change by others. Nobody looks at
- * them meanwhile: `io` is held, by the writer where it is at work. */
-static int touch(struct tfs_store *store,
-                 int (*act)(struct tfs_store *store, struct tfs_error *err), struct tfs_error *err)
-{
-    const struct tfs_journal_files *files = store->save->container->journal;
-    const bool locks = files != NULL && !tfs_store_is_rewriting(store);
-
-    if (locks)
-        pthread_mutex_lock(&store->io);
-    act(store, err);
-    if (files != NULL && files->touched != NULL)
-        files->touched(store->save);
-    if (locks)
-        pthread_mutex_unlock(&store->io);
-    return err->code;
-}
-
 static void set_journaled(struct tfs_store *store, struct tfs_doc *base, struct tfs_doc *doc)
 {
     if (base != NULL)
@@ -210,7 +192,7 @@ static int begin(struct tfs_store *store, struct tfs_error *err)
     if (make_record(store, store->saved, true, &record, err) == 0 && find_hash(store, err) == 0) {
         store->journal_unsure = true;
         store->first = tfs_buf_span(&record);
-        touch(store, create_journal, err);
+        create_journal(store, err);
     }
     tfs_buf_release(&record);
     if (err->code < 0)
@@ -261,10 +243,6 @@ int tfs_store_journal_cover(struct tfs_store *store, struct tfs_error *err)
 
     if (!is_possible(store) || !has_files(store))
         return 0;
-    pthread_mutex_lock(&store->io);
-    (void)tfs_journal_prepare(store->save, &why);
-    pthread_mutex_unlock(&store->io);
-    tfs_error_reset(&why);
     if (!tfs_journal_files_many(store->save, store->saved, store->shown) ||
         tfs_store_journal_add(store, &why) == 0 || tfs_journal_spared(why.code))
         return 0;
@@ -378,7 +356,7 @@ void tfs_store_journal_settle(struct tfs_store *store)
     }
     if (tfs_store_differs(store) || store->unshown)
         return;
-    int result = touch(store, remove_journal, &err);
+    int result = remove_journal(store, &err);
     if (result == -ENOMEM)
         return; /* tried again with the next batch, and at the end */
     if (result < 0)

@@ -271,20 +271,42 @@ static int fake_reload(struct tfs_save *save, struct tfs_error *err)
 
 /* ---- the journal: each store has its own, in memory where that can be ------------------------ */
 
-static _Atomic int fakes, journals;
+static _Atomic int fakes, made;
 
-static char *journal_beside(int number)
+/* The folder of a store, or the one around that; the caller frees it. */
+static char *folder_of(int number, const char *below)
 {
     const char *directory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     char *path = NULL;
 
-    return tfs_print(&path, "%s/fake-%d-%d", directory, (int)getpid(), number) < 0 ? NULL : path;
+    if (tfs_print(&path, "%s/fake-%d-%d%s", directory, (int)getpid(), number, below) < 0)
+        abort();
+    return path;
 }
 
-static char *fake_beside(const char *path)
+static char *make_folder(void)
 {
-    (void)path;
-    return journal_beside(journals++);
+    char *around = folder_of(made, ""), *path = folder_of(made, "/fake.save");
+
+    made++;
+    (void)mkdir(around, 0700);
+    (void)mkdir(path, 0700);
+    free(around);
+    return path;
+}
+
+static void remove_folder(int number)
+{
+    char *around = folder_of(number, ""), *path = folder_of(number, "/fake.save"),
+         *journal = folder_of(number, "/fake.save/fake");
+    struct tfs_error ignored = {0};
+
+    (void)tfs_journal_remove(journal, &ignored);
+    (void)rmdir(path);
+    (void)rmdir(around);
+    free(journal);
+    free(path);
+    free(around);
 }
 
 static struct tfs_key fake_file_of(const struct tfs_save *save, struct tfs_key chunk)
@@ -312,22 +334,16 @@ static int fake_file_hash(struct tfs_save *save, struct tfs_key file, const char
 }
 
 static const struct tfs_journal_files journal_files = {
-    .beside = fake_beside, .file_of = fake_file_of, .path = fake_file_path, .hash = fake_file_hash};
+    .name = "fake", .file_of = fake_file_of, .path = fake_file_path, .hash = fake_file_hash};
 
 static void fake_close(struct tfs_save *save)
 {
-    struct tfs_error ignored = {0};
-
     (void)save;
     if (--fakes > 0)
         return;
-    for (int i = 0; i < journals; i++) {
-        char *path = journal_beside(i);
-        if (path != NULL)
-            (void)tfs_journal_remove(path, &ignored);
-        free(path);
-    }
-    journals = 0;
+    for (int i = 0; i < made; i++)
+        remove_folder(i);
+    made = 0;
 }
 
 static const struct tfs_container container = {
@@ -384,7 +400,7 @@ struct tfs_save *fake_save_create(void)
     }
     save->container = &container;
     save->tree = &tree;
-    save->path = strdup("/tmp/fake.save");
+    save->path = make_folder();
     save->name = "fake.save";
     save->st.st_mode = S_IFREG | 0644;
     save->st.st_uid = geteuid();

@@ -2,13 +2,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../lib/session_format.h"
 #include "formats/cells/cells.h"
-#include "formats/folder.h"
+#include "formats/containers/folder_state.h"
+#include "formats/containers/folder_commit.h"
 #include "scratch.h"
 
 /* ---- what a commit writes -------------------------------------------------------------------- */
@@ -183,25 +185,19 @@ END_TEST
 
 /* ---- directories ----------------------------------------------------------------------------- */
 
-START_TEST(writer_of_all_files_excludes_writers_of_one)
+START_TEST(folder_has_one_writer)
 {
-    int all = -1, one = -1, other = -1;
+    int one = -1, other = -1;
     const char *path = scratch_path("world");
 
     ck_assert_int_eq(mkdir(path, 0755), 0);
-    ck_assert_int_eq(tfs_folder_lock(path, TFS_FOLDER_SHARED, &one, &err), 0);
-    ck_assert_int_eq(tfs_folder_lock(path, TFS_FOLDER_SHARED, &other, &err), 0);
-    ck_assert_int_eq(tfs_folder_lock(path, TFS_FOLDER_EXCLUSIVE, &all, &err), -EWOULDBLOCK);
+    ck_assert_int_eq(tfs_folder_lock(path, true, &one, &err), 0);
+    ck_assert_int_eq(tfs_folder_lock(path, true, &other, &err), -EWOULDBLOCK);
     ck_assert_ptr_nonnull(strstr(err.text, "another terrainfs"));
+    tfs_error_reset(&err);
+    ck_assert_int_eq(tfs_folder_lock(path, false, &other, &err), 0);
     close(one);
     close(other);
-    tfs_error_reset(&err);
-    ck_assert_int_eq(tfs_folder_lock(path, TFS_FOLDER_EXCLUSIVE, &all, &err), 0);
-    ck_assert_int_eq(tfs_folder_lock(path, TFS_FOLDER_SHARED, &one, &err), -EWOULDBLOCK);
-    tfs_error_reset(&err);
-    ck_assert_int_eq(tfs_folder_lock(path, TFS_FOLDER_UNLOCKED, &one, &err), 0);
-    close(one);
-    close(all);
 }
 END_TEST
 
@@ -212,7 +208,7 @@ START_TEST(folder_that_was_replaced_is_not_the_one_that_is_locked)
     const char *path = scratch_path("world");
 
     ck_assert_int_eq(mkdir(path, 0755), 0);
-    ck_assert_int_eq(tfs_folder_lock(path, TFS_FOLDER_EXCLUSIVE, &fd, &err), 0);
+    ck_assert_int_eq(tfs_folder_lock(path, true, &fd, &err), 0);
     ck_assert_int_eq(tfs_folder_check(path, fd, &err), 0);
     snprintf(moved, sizeof(moved), "%s.old", path);
     ck_assert_int_eq(rename(path, moved), 0);
@@ -224,63 +220,41 @@ START_TEST(folder_that_was_replaced_is_not_the_one_that_is_locked)
 }
 END_TEST
 
-static bool is_unknown(const void *arg, const char *name)
-{
-    return strchr(arg, name[0]) == NULL && name[0] != '.';
-}
-
-START_TEST(file_of_our_own_is_no_change_but_that_of_another_is)
-{
-    struct tfs_folder_watch watch = {.path = strdup(scratch_path("world"))};
-
-    ck_assert_int_eq(mkdir(watch.path, 0755), 0);
-    tfs_folder_look(watch.path, &watch.st);
-    scratch_write("world/a", "ours");
-    ck_assert(tfs_folder_is_other(watch.path, &watch.st));
-    tfs_folder_watch_again(&watch, is_unknown, "a");
-    ck_assert(!tfs_folder_is_other(watch.path, &watch.st));
-    scratch_write("world/b", "theirs");
-    scratch_write("world/c", "ours");
-    tfs_folder_watch_again(&watch, is_unknown, "ac");
-    ck_assert(tfs_folder_is_other(watch.path, &watch.st));
-    free(watch.path);
-}
-END_TEST
-
 START_TEST(known_files_are_found_by_key)
 {
     struct tfs_folder_files files = {0};
     struct tfs_folder_file all[9] = {0};
-    struct stat st = {0};
 
     for (int i = 0; i < 9; i++) {
         all[i].key = (struct tfs_key){0, i * 5 % 9 - 4, 0, 0};
-        all[i].st.st_mtim.tv_sec = i;
+        atomic_init(&all[i].refs, 2);
         ck_assert_int_eq(tfs_folder_add(&files, &all[i], &err), 0);
     }
     for (int i = 0; i < 9; i++)
         ck_assert_ptr_eq(tfs_folder_find(&files, all[i].key), &all[i]);
-    tfs_folder_newest(&files, &st);
-    ck_assert_int_eq(st.st_mtim.tv_sec, 8);
     tfs_folder_remove(&files, &all[3]);
     ck_assert_ptr_null(tfs_folder_find(&files, all[3].key));
     ck_assert_ptr_eq(tfs_folder_find(&files, all[4].key), &all[4]);
     ck_assert_ptr_null(tfs_folder_find(&files, (struct tfs_key){0, 5, 0, 0}));
-    free(files.files);
+    tfs_folder_files_release(&files);
 }
 END_TEST
 
 START_TEST(directory_that_is_made_is_searched_by_who_may_read)
 {
-    const struct stat like = {.st_mode = S_IFREG | 0640, .st_uid = geteuid(), .st_gid = getegid()};
     struct stat st;
 
     umask(0);
-    ck_assert_int_eq(tfs_folder_make(scratch_path("regions"), &like, "it", &err), 0);
-    ck_assert_int_eq(stat(scratch_path("regions"), &st), 0);
+    free(save->path);
+    save->path = strdup(scratch_path("world"));
+    ck_assert_int_eq(mkdir(save->path, 0755), 0);
+    save->st.st_mode = S_IFREG | 0640;
+    ck_assert_int_eq(tfs_folder_make(save, scratch_path("world/regions/lod0"), &err), 0);
+    ck_assert_int_eq(stat(scratch_path("world/regions"), &st), 0);
     ck_assert_int_eq(st.st_mode & 0777, 0750);
+    ck_assert_int_eq(stat(scratch_path("world/regions/lod0"), &st), 0);
     /* One that is there is left as it is. */
-    ck_assert_int_eq(tfs_folder_make(scratch_path("regions"), &like, "it", &err), 0);
+    ck_assert_int_eq(tfs_folder_make(save, scratch_path("world/regions"), &err), 0);
 }
 END_TEST
 
@@ -296,9 +270,8 @@ static Suite *folder_suite(void)
     tcase_add_test(commits, commit_that_fails_between_two_files_says_what_the_disk_holds);
     tcase_add_test(commits, file_that_is_renamed_but_not_durable_is_there);
     tcase_add_test(commits, chunk_that_does_not_decode_is_never_written);
-    tcase_add_test(directories, writer_of_all_files_excludes_writers_of_one);
+    tcase_add_test(directories, folder_has_one_writer);
     tcase_add_test(directories, folder_that_was_replaced_is_not_the_one_that_is_locked);
-    tcase_add_test(directories, file_of_our_own_is_no_change_but_that_of_another_is);
     tcase_add_test(directories, known_files_are_found_by_key);
     tcase_add_test(directories, directory_that_is_made_is_searched_by_who_may_read);
     return suite;

@@ -888,7 +888,7 @@ START_TEST(region_of_a_folder_that_is_read_alone_shows_the_edits_in_the_journal)
         struct tfs_save *save = open_save(TFS_LOCK_NONE);
         struct tfs_doc *before = tfs_doc_ref(save->doc);
         ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
-        const bool says = strstr(notice, "only in the journal of its folder yet") != NULL;
+        const bool says = strstr(notice, "only in its journal yet") != NULL;
         ck_assert(says == !tfs_doc_same(before, save->doc));
         ck_assert(says || notice[0] == '\0');
         told += says;

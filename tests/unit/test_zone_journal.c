@@ -187,13 +187,15 @@ START_TEST(one_region_read_alone_shows_the_edits_of_its_zone_at_every_step)
     for (int n = 0; killed(act_commit, n); n++) {
         open_zone(TFS_LOCK_NONE);
         const unsigned read = shown();
-        for (int i = 0; i < 2; i++) {
-            const unsigned alone = shown_alone(i == 0 ? TFS_LOCK_NONE : TFS_LOCK_EXCLUSIVE);
-            ck_assert_msg(alone == read, "step %d: %x, not %x: %s", n, alone, read, notice);
-            told += strstr(notice, "only in the journal of its folder yet") != NULL;
-        }
+        unsigned alone = shown_alone(TFS_LOCK_NONE);
+        ck_assert_msg(alone == read, "step %d: %x, not %x: %s", n, alone, read, notice);
+        told += strstr(notice, "only in its journal yet") != NULL;
         open_zone(TFS_LOCK_NONE);
         ck_assert_uint_eq(shown(), read); /* nothing was written */
+        /* Who writes into one brings in what the journal says of the other, too. */
+        alone = shown_alone(TFS_LOCK_EXCLUSIVE);
+        ck_assert_msg(alone == read, "step %d: %x, not %x: %s", n, alone, read, notice);
+        ck_assert(!exists(JOURNAL));
         make_zone();
     }
     ck_assert_uint_gt(told, 0);
@@ -206,7 +208,6 @@ START_TEST(one_region_read_alone_is_not_shown_edits_that_are_not_its_own)
     make_region(0, "base:game");
     open_alone(0, TFS_LOCK_NONE);
     ck_assert(is_block("chunks/0_0_0/voxels.csv", "base:game"));
-    ck_assert_ptr_nonnull(strstr(notice, "edits of its folder wait in"));
     ck_assert_ptr_nonnull(strstr(notice, "another program changed"));
     open_alone(-1, TFS_LOCK_NONE);
     ck_assert(is_gold("chunks/-16_0_0/voxels.csv"));
@@ -218,14 +219,6 @@ START_TEST(one_region_read_alone_is_not_shown_edits_that_are_not_its_own)
 END_TEST
 
 static const struct tfs_container *looked_at;
-
-/* For the first time the file is still the one that was read. */
-static int look_once(struct tfs_save *of, struct tfs_error *why)
-{
-    (void)why;
-    of->container = looked_at;
-    return 0;
-}
 
 /* A journal of `edit`, which is made of `save`. */
 static void leave_record(void)
@@ -281,30 +274,6 @@ START_TEST(zone_whose_regions_are_in_a_journal_yet_is_not_a_folder_of_regions)
 }
 END_TEST
 
-/* A mount writes it, and goes on with edits of others, before the reader looks at the journal. */
-START_TEST(one_region_read_alone_is_read_again_when_a_later_journal_is_not_about_it)
-{
-    const struct tfs_open_options options = {.lock = TFS_LOCK_NONE};
-    struct tfs_save *alone = NULL;
-
-    ck_assert_int_eq(tfs_save_open(scratch_path(region_name(0)), NULL, &options, &alone, &err), 0);
-    make_region(0, "base:later");
-    open_zone(TFS_LOCK_NONE);
-    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
-    put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-253,1,2,base:gold\n");
-    leave_record();
-    close_save();
-    save = alone;
-    looked_at = save->container;
-    struct tfs_container looking = *looked_at;
-    looking.changed = look_once;
-    save->container = &looking;
-    ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
-    ck_assert_str_eq(notice, "");
-    ck_assert(is_block("chunks/0_0_0/voxels.csv", "base:later"));
-}
-END_TEST
-
 static int32_t region_asked; /* its x */
 static int turns;
 
@@ -340,20 +309,6 @@ START_TEST(regions_are_compared_with_a_journal_one_after_another)
 }
 END_TEST
 
-START_TEST(one_region_of_a_zone_with_a_journal_is_not_written_alone)
-{
-    leave_journal();
-    open_only(region_name(0), TFS_LOCK_EXCLUSIVE);
-    ck_assert_ptr_nonnull(save->read_only);
-    ck_assert_ptr_nonnull(strstr(save->read_only, "edits of its folder wait in"));
-    open_zone(TFS_LOCK_EXCLUSIVE);
-    open_alone(0, TFS_LOCK_NONE);
-    ck_assert_str_eq(notice, "");
-    open_only(region_name(0), TFS_LOCK_EXCLUSIVE);
-    ck_assert_ptr_null((void *)save->read_only);
-}
-END_TEST
-
 START_TEST(journal_of_a_zone_that_cannot_be_written_stays_and_is_shown)
 {
     leave_journal();
@@ -374,39 +329,6 @@ START_TEST(file_with_the_name_of_a_zone_journal_that_is_none_is_named_and_left_a
     commit_edited();
     ck_assert_uint_eq(shown(), ALL);
     ck_assert(exists(JOURNAL));
-}
-END_TEST
-
-/* Written with the zone, the region would be another one than its journal is about, and its edits
- * would be set aside. */
-START_TEST(zone_with_a_region_that_was_edited_alone_is_not_written)
-{
-    static const char name[] = REGIONS ".region_0_0_0.cosmicreach.terrainfs-journal";
-
-    scratch_write(name, "edits");
-    for (enum tfs_lock lock = TFS_LOCK_NONE; lock <= TFS_LOCK_EXCLUSIVE; lock++) {
-        open_zone(lock);
-        ck_assert_ptr_nonnull(save->read_only);
-        ck_assert_str_eq(save->read_only,
-                         "edits of region_0_0_0.cosmicreach wait in a journal of its "
-                         "own: open it alone first, or move that away");
-        ck_assert_str_eq(notice,
-                         "warning: edits of region_0_0_0.cosmicreach wait in a journal of its "
-                         "own, and are not shown: open it alone first");
-    }
-    ck_assert_int_eq(rename(scratch_path(region_name(0)), scratch_path("away")), 0);
-    open_zone(TFS_LOCK_EXCLUSIVE);
-    ck_assert_ptr_null((void *)save->read_only);
-    ck_assert_int_eq(rename(scratch_path("away"), scratch_path(region_name(0))), 0);
-    /* Its own journal goes first: else neither could be opened for writing. */
-    scratch_write(JOURNAL, "somebody's own");
-    open_zone(TFS_LOCK_EXCLUSIVE);
-    ck_assert_ptr_null((void *)save->read_only);
-    ck_assert_int_eq(unlink(scratch_path(JOURNAL)), 0);
-    ck_assert_int_eq(unlink(scratch_path(name)), 0);
-    open_zone(TFS_LOCK_EXCLUSIVE);
-    ck_assert_ptr_null((void *)save->read_only);
-    ck_assert_str_eq(notice, "");
 }
 END_TEST
 
@@ -675,8 +597,6 @@ static Suite *zone_journal_suite(void)
     tcase_add_test(tcase, one_region_read_alone_is_not_shown_edits_that_are_not_its_own);
     tcase_add_test(tcase, journal_is_found_when_a_region_came_beside_the_folder_while_it_was_made);
     tcase_add_test(tcase, zone_whose_regions_are_in_a_journal_yet_is_not_a_folder_of_regions);
-    tcase_add_test(tcase, one_region_read_alone_is_read_again_when_a_later_journal_is_not_about_it);
-    tcase_add_test(tcase, one_region_of_a_zone_with_a_journal_is_not_written_alone);
     tcase_add_test(tcase, regions_are_compared_with_a_journal_one_after_another);
     tcase_add_test(tcase, journal_of_another_zone_is_set_aside_whatever_the_zone_holds);
     tcase_add_loop_test(
@@ -684,7 +604,6 @@ static Suite *zone_journal_suite(void)
     tcase_add_test(tcase, region_that_is_away_comes_back_with_its_edits_while_nobody_may_write);
     tcase_add_test(tcase, link_in_the_place_of_a_region_gets_no_edits);
     tcase_add_test(tcase, journal_goes_with_the_last_region_of_a_folder);
-    tcase_add_test(tcase, zone_with_a_region_that_was_edited_alone_is_not_written);
     tcase_add_test(tcase, reader_shows_all_of_an_edit_while_it_goes_into_the_regions);
     tcase_add_test(tcase, journal_of_a_zone_that_cannot_be_written_stays_and_is_shown);
     tcase_add_test(tcase,

@@ -1,6 +1,5 @@
 /* formats/cosmic_reach: regions of a zone that are read when a chunk of theirs is asked for. */
 #include <errno.h>
-#include <malloc.h>
 #include <semaphore.h>
 
 #include "fs/store.h"
@@ -73,19 +72,6 @@ START_TEST(document_that_lacks_nothing_is_not_read_again)
     complete_all();
     complete(-3, 1, 2);
     ck_assert_uint_eq(save->doc->version, version);
-}
-END_TEST
-
-/* As base/array.h says, and adding a region relies on: room for 16 when there are 9. */
-START_TEST(list_of_a_zone_that_was_read_later_has_room_for_new_regions)
-{
-    for (int x = 0; x < 9; x++)
-        make_region(7, x, 0, 0);
-    open_later();
-    complete_all();
-    const struct tfs_folder_files *files = &tfs_cosmic_zone_of(save)->index.files;
-    ck_assert_uint_eq(files->count, 9);
-    ck_assert_uint_ge(malloc_usable_size(files->files), 16 * sizeof(struct tfs_folder_file *));
 }
 END_TEST
 
@@ -256,7 +242,6 @@ static Suite *zone_suite(void)
     tcase_add_checked_fixture(later, setup, teardown);
     tcase_add_test(later, region_is_read_when_a_chunk_in_its_area_is_asked_for);
     tcase_add_test(later, document_that_lacks_nothing_is_not_read_again);
-    tcase_add_test(later, list_of_a_zone_that_was_read_later_has_room_for_new_regions);
     tcase_add_test(later, edit_does_not_read_the_other_regions);
     tcase_add_test(later, reading_a_chunk_looks_at_its_region_alone);
     tcase_add_test(later, region_removed_before_it_was_read_has_no_chunks);

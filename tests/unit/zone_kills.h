@@ -20,7 +20,7 @@
 #include "scratch.h"
 
 #define REGIONS "zone/regions/"
-#define JOURNAL REGIONS ".zone.terrainfs-journal"
+#define JOURNAL "zone/.zone.terrainfs-journal"
 
 static struct tfs_save *save;
 static struct tfs_error err;

@@ -19,13 +19,11 @@
 
 #include "base/journal.h"
 #include "base/print.h"
-#include "formats/folder.h"
 
 struct whole_file {
     struct tfs_file_handle file;
-    int folder_fd; /* with the shared flock; -1: there is none */
-    bool unsure;   /* the file is the new one, but its directory could not be made durable */
-    bool hashed;   /* `hash` is that of what it holds */
+    bool unsure; /* the file is the new one, but its directory could not be made durable */
+    bool hashed; /* `hash` is that of what it holds */
     struct tfs_hash hash;
     uint64_t version; /* of the document that it holds */
 };
@@ -85,48 +83,6 @@ static int read_doc(struct tfs_save *save, struct whole_file *own, struct tfs_do
     return err->code;
 }
 
-static int find_folder(const struct tfs_save *save, char **folder, struct tfs_error *err)
-{
-    const struct tfs_file_codec *codec = save->container->file;
-
-    return codec->folder == NULL ? 0 : codec->folder(save->path, folder, err);
-}
-
-/* Edits of the folder that no file of it holds yet would be set aside behind one that is written
- * alone. */
-int tfs_whole_file_waits(const struct tfs_save *save, struct tfs_error *why)
-{
-    char *folder = NULL, *path = NULL;
-    char name[TFS_JOURNAL_NAME];
-
-    if (save->container->file == NULL)
-        return 0;
-    if (find_folder(save, &folder, why) <= 0)
-        return why->code;
-    tfs_journal_name(save->container->file->folder_journal, name);
-    if (tfs_print(&path, "%s/%s", folder, save->container->file->folder_journal) < 0)
-        tfs_fail_memory(why);
-    else if (tfs_journal_find(path, why) > 0)
-        tfs_fail(why, -EROFS, "edits of its folder wait in %s: open %s first", name, folder);
-    free(folder);
-    free(path);
-    return why->code;
-}
-
-int tfs_whole_file_open_folder(const struct tfs_save *save, struct tfs_save **folder,
-                               struct tfs_error *err)
-{
-    const struct tfs_open_options options = {.inflate_limit = save->options.inflate_limit,
-                                             .memory = save->options.memory,
-                                             .later = true};
-    char *path = NULL;
-
-    if (find_folder(save, &path, err) > 0)
-        tfs_save_open(path, save->container->format, &options, folder, err);
-    free(path);
-    return err->code;
-}
-
 /* What is read-only about a save shows in info.txt, so it does not depend on how it was opened. */
 static int check_writable(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_error *err)
 {
@@ -140,8 +96,7 @@ static int check_writable(struct tfs_save *save, const struct tfs_doc *doc, stru
         tfs_fail(&why, -EROFS, "%s", refusal);
     else if (damage != NULL)
         tfs_fail(&why, -EROFS, "it is damaged: %s", damage);
-    if (tfs_file_writable(save->path, &why) == -ENOMEM ||
-        tfs_whole_file_waits(save, &why) == -ENOMEM)
+    if (tfs_file_writable(save->path, &why) == -ENOMEM)
         return tfs_fail_memory(err);
     tfs_save_set_read_only(save, &why);
     return 0;
@@ -159,56 +114,13 @@ static void remove_strays(const char *path)
     tfs_journal_remove_strays(path);
 }
 
-/* A folder that cannot be opened cannot be written as a whole either. */
-static int share_folder(const struct tfs_save *save, int *fd, struct tfs_error *err)
-{
-    struct tfs_error why = {0};
-    char *folder = NULL;
-
-    if (!exclusive(save) || find_folder(save, &folder, err) <= 0)
-        return err->code;
-    tfs_folder_lock(folder, TFS_FOLDER_SHARED, fd, &why);
-    free(folder);
-    if (why.code != -EWOULDBLOCK)
-        return 0;
-    return tfs_fail(err, why.code, "cannot be written alone: its folder %s", why.text);
-}
-
-int tfs_whole_file_share(const struct tfs_container *container, const char *path, int *fd,
-                         struct tfs_error *err)
-{
-    struct tfs_save save = {.container = container, .options.lock = TFS_LOCK_EXCLUSIVE};
-
-    *fd = -1;
-    save.path = strdup(path);
-    if (save.path == NULL)
-        return tfs_fail_memory(err);
-    if (share_folder(&save, fd, err) == 0)
-        tfs_whole_file_waits(&save, err);
-    if (err->code < 0 && *fd >= 0) {
-        close(*fd);
-        *fd = -1;
-    }
-    free(save.path);
-    return err->code;
-}
-
-static void close_files(struct whole_file *own)
-{
-    tfs_file_close(&own->file);
-    if (own->folder_fd >= 0)
-        close(own->folder_fd);
-}
-
 int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err)
 {
     struct whole_file *own = calloc(1, sizeof(*own));
 
     if (own == NULL)
         return tfs_fail_memory(err);
-    own->file.fd = own->folder_fd = -1;
-    if (share_folder(save, &own->folder_fd, err) < 0)
-        goto fail;
+    own->file.fd = -1;
     if (tfs_file_open(save->path, exclusive(save), &own->file, err) < 0)
         goto fail;
     if (exclusive(save))
@@ -221,7 +133,7 @@ int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err)
     save->st = own->file.st;
     return 0;
 fail:
-    close_files(own);
+    tfs_file_close(&own->file);
     free(own);
     return err->code;
 }
@@ -230,7 +142,7 @@ void tfs_whole_file_close(struct tfs_save *save)
 {
     struct whole_file *own = file_of(save);
 
-    close_files(own);
+    tfs_file_close(&own->file);
     free(own);
     save->own = NULL;
 }
@@ -500,8 +412,7 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
         tfs_doc_unref(adopted);
         return err->code;
     }
-    const struct whole_file now = {
-        .file = file, .folder_fd = own->folder_fd, .unsure = err->code < 0};
+    const struct whole_file now = {.file = file, .unsure = err->code < 0};
     struct tfs_doc *before = tfs_doc_ref(save->doc);
     adopt(save, &now, adopted);
     if (codec->committed != NULL)

@@ -41,17 +41,6 @@ struct tfs_file_codec {
     /* After a commit save->doc is the document as it was read back, not the one that was given: for
      * formats whose encode looks at where save->doc lies in the file. */
     bool rereads;
-    /* *folder, to be freed: what holds the file at `path` and may be a save too (formats/folder.h);
-     * 1, or 0: there is none. A program that writes one of these files shares the lock of the
-     * folder with others that do, but not with one that writes the folder. NULL: there never is
-     * one. */
-    int (*folder)(const char *path, char **folder, struct tfs_error *err);
-    /* With it: what the journal of the folder is called after. While there is one, its edits wait
-     * for the folder to be opened, and none of its files is written alone. */
-    const char *folder_journal;
-    /* With it: a chunk of the document of the folder, which is in this file, becomes one of `doc`,
-     * a document of the file: its key and its own number. */
-    void (*from_folder)(const struct tfs_doc *doc, struct tfs_chunk *chunk);
 };
 
 /* For the functions of struct tfs_container of the same names. */
@@ -66,18 +55,6 @@ void tfs_whole_file_close(struct tfs_save *save);
     .open = tfs_whole_file_open, .commit = tfs_whole_file_commit,                                  \
     .changed = tfs_whole_file_changed, .reload = tfs_whole_file_reload,                            \
     .hash = tfs_whole_file_hash, .close = tfs_whole_file_close
-
-/* EROFS with a sentence: the save is one file of a folder that has a journal, so it can be behind
- * what the folder is, and is not written alone. */
-int tfs_whole_file_waits(const struct tfs_save *save, struct tfs_error *why);
-/* What opening such a save for writing does with the folder that it is one file of, for a program
- * that replaces it unread: *fd has the lock (-1: there is no folder), which is taken shared; and
- * nothing waits there. */
-int tfs_whole_file_share(const struct tfs_container *container, const char *path, int *fd,
-                         struct tfs_error *err);
-/* The folder itself, opened for reading only; its chunks are read when they are asked for. */
-int tfs_whole_file_open_folder(const struct tfs_save *save, struct tfs_save **folder,
-                               struct tfs_error *err);
 
 /* Writes `doc`, which may be an edited one of `save`, durably and verified as a commit is, in place
  * of the file of `over`, which is open for writing and is only good for being closed then; or, with

@@ -9,8 +9,9 @@
 /* One region file, FileVersion 0-7. */
 extern const struct tfs_container tfs_cosmic_reach_region;
 
-/* All region files of a folder: that of a zone, or of its regions. */
+/* All region files of a zone, or of a folder that is none. */
 extern const struct tfs_container tfs_cosmic_reach_zone;
+extern const struct tfs_container tfs_cosmic_reach_flat_zone;
 
 /* The names of a region's tree; the order of the files is that of tree.c. */
 extern const struct tfs_tree tfs_cosmic_reach_tree;

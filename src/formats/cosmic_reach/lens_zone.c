@@ -40,59 +40,61 @@ const struct tfs_lens tfs_cosmic_zone_lens = {.get = zone_get, .size = zone_size
 
 /* ---- info.txt -------------------------------------------------------------------------------- */
 
-static bool is_first(const struct tfs_cosmic_zone_facts *own, size_t at)
+static bool is_like(const struct tfs_folder_file *a, const struct tfs_folder_file *b)
 {
-    const struct tfs_cosmic_facts *facts = &own->files[at]->facts;
+    const struct tfs_cosmic_facts *left = &tfs_cosmic_region_own(a)->facts,
+                                  *right = &tfs_cosmic_region_own(b)->facts;
 
-    for (size_t i = 0; i < at; i++)
-        if (!own->files[i]->left_out && own->files[i]->facts.version == facts->version &&
-            own->files[i]->facts.compression == facts->compression)
-            return false;
-    return !own->files[at]->left_out;
+    return !a->left_out && !b->left_out && left->version == right->version &&
+           left->compression == right->compression;
 }
 
-/* Regions of the version and compression of the at-th. */
-static size_t count_like(const struct tfs_cosmic_zone_facts *own, size_t at)
+/* Regions of the version and compression of the at-th, which is the first of them; else 0. */
+static size_t count_like(const struct tfs_folder_files *files, size_t at)
 {
-    const struct tfs_cosmic_facts *facts = &own->files[at]->facts;
     size_t count = 0;
 
-    for (size_t i = at; i < own->count; i++)
-        count += !own->files[i]->left_out && own->files[i]->facts.version == facts->version &&
-                 own->files[i]->facts.compression == facts->compression;
+    for (size_t i = 0; i < files->count; i++) {
+        if (!is_like(files->files[i], files->files[at]))
+            continue;
+        if (i < at)
+            return 0;
+        count++;
+    }
     return count;
 }
 
 void tfs_cosmic_zone_describe(struct tfs_buf *out, const struct tfs_doc *doc)
 {
-    const struct tfs_cosmic_zone_facts *own = tfs_cosmic_zone_facts(doc);
+    const struct tfs_folder_files *files = &doc->facts->folder->files;
     char name[TFS_COSMIC_REGION_NAME];
 
-    tfs_info_line(out, "region files", "%zu", own->count);
-    for (size_t i = 0; i < own->count; i++) {
-        const struct tfs_cosmic_facts *facts = &own->files[i]->facts;
-        if (is_first(own, i))
+    tfs_info_line(out, "region files", "%zu", files->count);
+    for (size_t i = 0; i < files->count; i++) {
+        const struct tfs_cosmic_facts *facts = &tfs_cosmic_region_own(files->files[i])->facts;
+        const size_t count = count_like(files, i);
+        if (count > 0)
             tfs_info_line(out, "version", "%u (%s), in %zu region files", facts->version,
-                          tfs_cosmic_layout_name(facts), count_like(own, i));
+                          tfs_cosmic_layout_name(facts), count);
     }
-    tfs_info_line(out, "new regions", "version %u (%s)", own->newest.version,
-                  tfs_cosmic_layout_name(&own->newest));
-    for (size_t i = 0; i < own->count; i++) {
-        if (own->files[i]->refusal == NULL)
+    tfs_info_line(out, "new regions", "version %u (%s)", tfs_cosmic_facts(doc)->version,
+                  tfs_cosmic_layout_name(tfs_cosmic_facts(doc)));
+    for (size_t i = 0; i < files->count; i++) {
+        if (files->files[i]->refusal == NULL)
             continue;
-        tfs_cosmic_region_name(own->files[i]->file.key, name);
-        tfs_info_line(out, "read-only region", "%s: %s", name, own->files[i]->refusal);
+        tfs_cosmic_region_name(files->files[i]->key, name);
+        tfs_info_line(out, "read-only region", "%s: %s", name, files->files[i]->refusal);
     }
 }
 
 void tfs_cosmic_zone_describe_odd(struct tfs_buf *out, const struct tfs_doc *doc)
 {
-    const struct tfs_cosmic_zone_facts *own = tfs_cosmic_zone_facts(doc);
+    const struct tfs_folder_files *files = &doc->facts->folder->files;
     char where[TFS_COSMIC_REGION_NAME + 2];
 
-    for (size_t i = 0; i < own->count; i++) {
-        tfs_cosmic_region_name(own->files[i]->file.key, where);
+    for (size_t i = 0; i < files->count; i++) {
+        tfs_cosmic_region_name(files->files[i]->key, where);
         strcat(where, ": ");
-        tfs_cosmic_odd_print(&own->files[i]->odd, where, out);
+        tfs_cosmic_odd_print(&tfs_cosmic_region_own(files->files[i])->odd, where, out);
     }
 }

@@ -124,28 +124,19 @@ static bool is_far(int32_t chunk)
 
 int tfs_cosmic_check_place(const struct tfs_doc *doc, struct tfs_key chunk, struct tfs_error *err)
 {
-    const struct tfs_cosmic_zone_facts *zone = tfs_cosmic_zone_facts(doc);
-    char name[TFS_COSMIC_REGION_NAME];
-
-    if (zone == NULL)
+    if (!tfs_cosmic_facts(doc)->zone)
         return check_region(doc, chunk, err);
     if (is_far(chunk.x) || is_far(chunk.y) || is_far(chunk.z))
         return tfs_fail(err, -EINVAL, "chunk %d_%d_%d lies farther out than any block coordinate",
                         chunk.x, chunk.y, chunk.z);
-    const struct tfs_cosmic_region_file *file = tfs_cosmic_zone_region(zone, chunk);
-    if (file == NULL || file->refusal == NULL)
-        return 0;
-    tfs_cosmic_region_name(file->file.key, name);
-    return tfs_fail(err, -EROFS, "%s cannot be written: %s", name, file->refusal);
+    return tfs_folder_check_place(doc, chunk, err);
 }
 
 uint32_t tfs_cosmic_version_at(const struct tfs_doc *doc, struct tfs_key chunk)
 {
-    const struct tfs_cosmic_zone_facts *zone = tfs_cosmic_zone_facts(doc);
-    const struct tfs_cosmic_region_file *file =
-        zone == NULL ? NULL : tfs_cosmic_zone_region(zone, chunk);
+    const struct tfs_folder_file *file = tfs_folder_file_of(doc, chunk);
 
     if (file != NULL && !file->left_out)
-        return file->facts.version;
+        return tfs_cosmic_region_own(file)->facts.version;
     return tfs_cosmic_facts(doc)->version;
 }

@@ -168,29 +168,22 @@ static void reader_release(struct tfs_cosmic_reader *r)
     tfs_blob_unref(r->bytes);
 }
 
-int tfs_cosmic_region_decode(const char *path, uint64_t limit, struct tfs_blob *bytes,
-                             struct tfs_doc **doc, struct tfs_error *err)
+/* Its name gives the region. */
+static int region_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
+                         struct tfs_error *err)
 {
+    const uint64_t limit = save->options.inflate_limit;
     struct tfs_cosmic_reader r;
 
     if (reader_init(&r, bytes, err) < 0 ||
         tfs_cosmic_region_look(tfs_blob_span(bytes), r.own, err) < 0)
         goto out;
-    tfs_cosmic_region_named(r.own, path);
-    if (read_layout(&r, limit > 0 ? limit : TFS_INFLATE_LIMIT, err) < 0)
-        goto out;
-    build_doc(&r, doc, err);
+    tfs_cosmic_region_named(r.own, save->options.name != NULL ? save->options.name : save->path);
+    if (read_layout(&r, limit > 0 ? limit : TFS_INFLATE_LIMIT, err) == 0)
+        build_doc(&r, doc, err);
 out:
     reader_release(&r);
     return err->code;
-}
-
-static int region_decode(struct tfs_save *save, struct tfs_blob *bytes, struct tfs_doc **doc,
-                         struct tfs_error *err)
-{
-    const char *called = save->options.name != NULL ? save->options.name : save->path;
-
-    return tfs_cosmic_region_decode(called, save->options.inflate_limit, bytes, doc, err);
 }
 
 int tfs_cosmic_region_payload(struct tfs_blob *bytes, uint64_t limit, struct tfs_blob **payload,
@@ -234,11 +227,12 @@ static int write_gzip(const struct tfs_doc *doc, struct tfs_sink *sink, struct t
     return err->code;
 }
 
-int tfs_cosmic_region_encode(const struct tfs_doc *doc, struct tfs_sink *sink,
-                             struct tfs_error *err)
+static int region_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
+                         struct tfs_error *err)
 {
     const struct tfs_cosmic_facts *own = tfs_cosmic_facts(doc);
 
+    (void)save;
     if (write_header(own, sink, err) < 0)
         return err->code;
     if (own->version <= TFS_COSMIC_VERSION_TABLE_MAX)
@@ -248,33 +242,9 @@ int tfs_cosmic_region_encode(const struct tfs_doc *doc, struct tfs_sink *sink,
     return tfs_cosmic_columns_write(doc, sink, err);
 }
 
-static int region_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
-                         struct tfs_error *err)
-{
-    (void)save;
-    return tfs_cosmic_region_encode(doc, sink, err);
-}
-
-static int region_folder(const char *path, char **folder, struct tfs_error *err)
-{
-    *folder = tfs_file_directory(path);
-    return *folder == NULL ? tfs_fail_memory(err) : 1;
-}
-
-/* In a zone the number says something else. */
-static void from_zone(const struct tfs_doc *doc, struct tfs_chunk *chunk)
-{
-    const bool columns = tfs_cosmic_facts(doc)->version > TFS_COSMIC_VERSION_TABLE_MAX;
-
-    chunk->own = tfs_cosmic_order_at(doc, chunk->key, columns);
-}
-
 static const struct tfs_file_codec region_codec = {
     .decode = region_decode,
     .encode = region_encode,
-    .folder = region_folder,
-    .folder_journal = TFS_COSMIC_ZONE_JOURNAL,
-    .from_folder = from_zone,
 };
 
 const struct tfs_container tfs_cosmic_reach_region = {

@@ -18,8 +18,7 @@ struct tfs_cosmic_facts {
     uint32_t offset_type; /* enum tfs_cosmic_offset_type, versions 4-7 */
     uint8_t gzip_header[TFS_COSMIC_GZIP_HEADER];
     bool named; /* the file's name gives `region` */
-    bool zone;  /* the document is that of a zone: the rest is what a new region of it would be, and
-                 * this is the head of a struct tfs_cosmic_zone_facts */
+    bool zone;  /* the document is that of a zone: the rest is what a new region of it would be */
     struct tfs_key region;
 };
 
@@ -33,20 +32,12 @@ static inline const struct tfs_cosmic_facts *tfs_cosmic_facts(const struct tfs_d
     return tfs_cosmic_facts_of(doc->facts);
 }
 
-/* A region file's bytes to a document, whose chunks are slices of them or of the payload. `path`
- * gives the region by its name. */
-int tfs_cosmic_region_decode(const char *path, uint64_t limit, struct tfs_blob *bytes,
-                             struct tfs_doc **doc, struct tfs_error *err);
 /* What the first bytes of a region file say: version and compression. */
 int tfs_cosmic_region_look(struct tfs_span head, struct tfs_cosmic_facts *own,
                            struct tfs_error *err);
 /* The bytes that chunks of a region are slices of, of a file that was decoded before. */
 int tfs_cosmic_region_payload(struct tfs_blob *bytes, uint64_t limit, struct tfs_blob **payload,
                               struct tfs_error *err);
-/* And back: such a document, as its facts say. */
-int tfs_cosmic_region_encode(const struct tfs_doc *doc, struct tfs_sink *sink,
-                             struct tfs_error *err);
-
 /* What a table entry points at: from `offset` up to the next extent or the end of the bytes. */
 struct tfs_cosmic_extent {
     uint32_t slot;

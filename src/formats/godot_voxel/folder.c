@@ -1,34 +1,37 @@
 /*
- * A folder of regions: opened from the tables of its files, changed file by file.
+ * A folder of regions: which names are its files, where their blocks are, and what a region is that
+ * is not there yet. All else is formats/containers/folder.h.
  *
- * Must not know blocks, nor how they are fetched (folder_fetch.c) and regions written
- * (folder_write.c). Invariants:
- *   1. own->index is what the files on disk say, and save->doc has a chunk for each of its blocks;
- *   2. a chunk of the document holds what this mount wrote, or is lazy: fetched by its coordinate
- *      from the region as it is then. tfs_chunk.own is the number of the reading that found its
- *      region new or changed by others, so nothing remembered is taken for new;
- *   3. the folder itself is locked, its files are not: a folder has one writer. Nothing is written
- *      while the path is that of another folder, which is locked before it is read.
+ * Must not know blocks.
  */
 #include "formats/godot_voxel/folder.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/print.h"
-#include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/counts.h"
+#include "formats/godot_voxel/godot_voxel.h"
 #include "formats/info.h"
-#include "formats/journal.h"
 #include "formats/parts.h"
+#include "formats/sectors.h"
+#include "text/decimal.h"
+
+#define LOD "regions/lod"
 
 struct folder_facts {
     struct tfs_godot_rules rules; /* first */
     struct tfs_godot_meta meta;
+};
+
+/* tfs_folder_file.own of a region. */
+struct region_own {
+    struct tfs_godot_region region;
+    uint8_t palette[TFS_GODOT_REGION_PALETTE];
 };
 
 static struct folder_facts *facts_of(const struct tfs_facts *facts)
@@ -36,7 +39,13 @@ static struct folder_facts *facts_of(const struct tfs_facts *facts)
     return facts->own;
 }
 
-/* ---- documents ------------------------------------------------------------------------------- */
+/* The text of meta.vxrm. */
+static struct tfs_blob *meta_text(const struct tfs_doc *doc)
+{
+    return doc->common;
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 static void describe(const struct tfs_doc *doc, struct tfs_buf *out)
 {
@@ -52,11 +61,12 @@ static void describe(const struct tfs_doc *doc, struct tfs_buf *out)
 static int upgrade(struct tfs_edit *edit, struct tfs_error *err)
 {
     const struct folder_facts *facts = facts_of(edit->base->facts);
-    const struct tfs_blob *text = tfs_godot_meta_text(edit->base);
+    const struct tfs_blob *text = meta_text(edit->base);
     struct tfs_blob *newer = NULL;
     struct tfs_buf out = {0};
 
-    if (facts->meta.version == TFS_GODOT_REGION_VERSION_MAX)
+    /* Of one region alone the blocks become new: the others are as meta.vxrm says. */
+    if (facts->meta.version == TFS_GODOT_REGION_VERSION_MAX || edit->base->facts->folder->narrow)
         return 0;
     if (tfs_godot_meta_upgrade(tfs_blob_span(text), &out, err) == 0 &&
         tfs_blob_take(&out, &newer, err) == 0)
@@ -64,6 +74,21 @@ static int upgrade(struct tfs_edit *edit, struct tfs_error *err)
     tfs_blob_unref(newer);
     tfs_buf_release(&out);
     return err->code;
+}
+
+/* Nobody edits palettes, so that of the file is that of the document. */
+static int palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
+                   uint8_t colours[TFS_GODOT_REGION_PALETTE], struct tfs_error *err)
+{
+    const struct tfs_folder_file *file = tfs_folder_file_of(doc, key);
+    const struct region_own *own = file == NULL ? NULL : file->own;
+
+    (void)save;
+    (void)err;
+    if (own == NULL || !own->region.palette)
+        return 0;
+    memcpy(colours, own->palette, TFS_GODOT_REGION_PALETTE);
+    return 1;
 }
 
 static int make_facts(const struct tfs_godot_meta *meta, struct tfs_facts **facts,
@@ -85,352 +110,292 @@ static int make_facts(const struct tfs_godot_meta *meta, struct tfs_facts **fact
                                           .high = {INT32_MAX, INT32_MAX, INT32_MAX},
                                           .lods = meta->lods,
                                           .upgrade = upgrade,
-                                          .palette = tfs_godot_folder_palette,
+                                          .palette = palette,
                                           .describe = describe};
     memcpy(own->rules.depths, meta->depths, sizeof(own->rules.depths));
     return 0;
 }
 
-/* Lazy chunks for all blocks of a region, but for those that are known to hold what they held. */
-static int put_blocks(struct tfs_edit *edit, const struct tfs_save *save,
-                      const struct tfs_godot_region_file *file, uint64_t reading,
-                      struct tfs_error *err)
+static int folder_facts(const struct tfs_save *save, struct tfs_blob *common,
+                        const struct tfs_facts *before, struct tfs_facts **facts,
+                        struct tfs_error *err)
 {
-    struct tfs_godot_comparing c = {.save = save, .now = file};
+    struct tfs_godot_meta meta;
+    struct tfs_error why = {0};
 
-    for (size_t i = 0; i < file->count && err->code == 0; i++) {
-        struct tfs_chunk chunk = {.key = tfs_godot_folder_block(file, file->slots[i].index),
-                                  .slot = TFS_SLOT_NONE,
-                                  .flags = TFS_CHUNK_UNREAD,
-                                  .own = reading};
-        const struct tfs_chunk *before = tfs_doc_find(edit->base, chunk.key);
-        if (before == NULL || !tfs_godot_folder_same(&c, &file->slots[i], before))
-            tfs_edit_put(edit, &chunk, err);
+    (void)save;
+    (void)before;
+    if (tfs_godot_meta_parse(tfs_blob_span(common), &meta, &why) < 0)
+        return tfs_fail_at(err, why.code, why.line, why.column, "its " TFS_GODOT_META_NAME " %s",
+                           why.text);
+    return make_facts(&meta, facts, err);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool directory(const struct tfs_facts *facts, unsigned i, char path[TFS_FOLDER_PATH])
+{
+    snprintf(path, TFS_FOLDER_PATH, LOD "%u", i);
+    return i < facts_of(facts)->meta.lods;
+}
+
+static bool region_key(const char *path, struct tfs_key *region)
+{
+    const char *at = path + sizeof(LOD) - 1;
+    int64_t lod;
+
+    if (strncmp(path, LOD, sizeof(LOD) - 1) != 0 ||
+        !tfs_decimal_take(&at, '/', 0, TFS_GODOT_LODS - 1, &lod) ||
+        !tfs_godot_region_name_parse(at, region))
+        return false;
+    region->group = (uint32_t)lod;
+    return true;
+}
+
+static void region_path(struct tfs_key region, char path[TFS_FOLDER_PATH])
+{
+    char name[TFS_GODOT_REGION_NAME];
+
+    tfs_godot_region_name(region, name);
+    snprintf(path, TFS_FOLDER_PATH, LOD "%u/%s", region.group, name);
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* Division that rounds down, by a power of two. */
+static int32_t shift_down(int32_t v, unsigned bits)
+{
+    const int64_t unit = INT64_C(1) << bits;
+    int64_t rest = (v % unit + unit) % unit;
+
+    return (int32_t)((v - rest) / unit);
+}
+
+static struct tfs_key file_of(const struct tfs_facts *facts, struct tfs_key block, uint32_t *index)
+{
+    const unsigned bits = facts_of(facts)->meta.region_po2;
+    const uint32_t mask = (UINT32_C(1) << bits) - 1;
+    uint32_t x = (uint32_t)block.x & mask, y = (uint32_t)block.y & mask,
+             z = (uint32_t)block.z & mask;
+
+    *index = y + (mask + 1) * (x + (mask + 1) * z);
+    return (struct tfs_key){block.group, shift_down(block.x, bits), shift_down(block.y, bits),
+                            shift_down(block.z, bits)};
+}
+
+/* Regions whose blocks had coordinates of more than 32 bits were refused. */
+static struct tfs_key chunk_of(const struct tfs_facts *facts, struct tfs_key file, uint32_t index)
+{
+    const unsigned bits = facts_of(facts)->meta.region_po2;
+    const int64_t side = INT64_C(1) << bits;
+
+    return (struct tfs_key){file.group, (int32_t)(file.x * side + (index >> bits) % side),
+                            (int32_t)(file.y * side + index % side),
+                            (int32_t)(file.z * side + (index >> 2 * bits))};
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
+static int keep_slots(struct tfs_folder_file *file, const struct tfs_sectors *sectors,
+                      const struct tfs_extent *extents, uint64_t size, struct tfs_error *err)
+{
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < sectors->entries; i++)
+        count += extents[i].count > 0;
+    file->slots = reallocarray(NULL, count + 1, sizeof(*file->slots));
+    if (file->slots == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i < sectors->entries; i++)
+        if (extents[i].count > 0)
+            file->slots[file->count++] = (struct tfs_folder_slot){
+                .offset = tfs_extent_offset(sectors, extents[i]),
+                .size = (uint32_t)tfs_extent_size(sectors, extents[i], size),
+                .index = i};
+    return 0;
+}
+
+/* Header and table, at the beginning of a file of `size` bytes. */
+static int parse(const struct folder_facts *facts, struct tfs_span bytes, uint64_t size,
+                 struct tfs_folder_file *file, struct tfs_error *why)
+{
+    struct region_own *own = file->own;
+    struct tfs_extent *extents;
+    struct tfs_key origin;
+
+    if (tfs_godot_region_parse(bytes, &facts->meta, &own->region, why) < 0 ||
+        tfs_godot_region_agrees(&own->region, &facts->meta, why) < 0 ||
+        tfs_sectors_read(&own->region.sectors, bytes, size, &extents, why) < 0)
+        return why->code;
+    if (!tfs_godot_region_origin(&own->region, file->key, &origin))
+        tfs_fail(why, -EBADMSG, "lies farther out than any coordinate");
+    else
+        keep_slots(file, &own->region.sectors, extents, size, why);
+    if (own->region.palette)
+        memcpy(own->palette, bytes.data + TFS_GODOT_REGION_HEADER_3, sizeof(own->palette));
+    free(extents);
+    return why->code;
+}
+
+/* The first bytes of a file, at most `most`. */
+static int read_front(int fd, size_t most, struct tfs_buf *out, struct tfs_error *why)
+{
+    uint8_t *room = tfs_buf_reserve(out, most);
+
+    while (room != NULL && out->size < most) {
+        ssize_t got = pread(fd, out->data + out->size, most - out->size, (off_t)out->size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return tfs_fail_errno(why, "cannot be read");
+        if (got == 0)
+            break;
+        out->size += (size_t)got;
     }
-    tfs_godot_folder_compared(&c);
+    return tfs_buf_check(out, why);
+}
+
+static int region_look(const struct tfs_facts *facts, const struct tfs_file_handle *handle,
+                       struct tfs_folder_file *file, struct tfs_error *why)
+{
+    const uint64_t entries = UINT64_C(1) << 3 * facts_of(facts)->meta.region_po2;
+    const uint64_t size = (uint64_t)handle->st.st_size;
+    uint64_t front = TFS_GODOT_REGION_HEADER_3 + TFS_GODOT_REGION_PALETTE + 4 * entries;
+    struct tfs_buf bytes = {0};
+
+    front = front < size ? front : size;
+    if (read_front(handle->fd, (size_t)front, &bytes, why) == 0)
+        parse(facts_of(facts), tfs_buf_span(&bytes), size, file, why);
+    tfs_buf_release(&bytes);
+    return why->code;
+}
+
+/* One whose size does not fit its sectors is what the sectors hold: it will not decode, and shows
+ * that. */
+static int region_stored(const struct tfs_save *save, const struct tfs_folder_file *file,
+                         struct tfs_buf *bytes, struct tfs_error *err)
+{
+    const struct tfs_span stored = tfs_sectors_block(tfs_buf_span(bytes));
+
+    (void)save;
+    (void)file;
+    (void)err;
+    memmove(bytes->data, stored.data, stored.size);
+    bytes->size = stored.size;
+    return 0;
+}
+
+static int region_blank(struct tfs_save *save, struct tfs_key file, struct tfs_doc **doc,
+                        struct tfs_error *err)
+{
+    return tfs_godot_region_blank(&facts_of(save->doc->facts)->meta, file, doc, err);
+}
+
+static bool region_is_old(const struct tfs_folder_file *file)
+{
+    return ((const struct region_own *)file->own)->region.version < TFS_GODOT_REGION_VERSION_MAX;
+}
+
+static int region_renew(const struct tfs_facts *folder, bool newer, struct tfs_edit *edit,
+                        struct tfs_error *err)
+{
+    return newer || facts_of(folder)->meta.version == TFS_GODOT_REGION_VERSION_MAX
+               ? tfs_godot_region_renew(edit, err)
+               : 0;
+}
+
+static const struct tfs_folder_kind kind = {.file = &tfs_godot_region_container,
+                                            .common = TFS_GODOT_META_NAME,
+                                            .needed = true,
+                                            .keeps_empty = true,
+                                            .own_size = sizeof(struct region_own),
+                                            .facts = folder_facts,
+                                            .directory = directory,
+                                            .key = region_key,
+                                            .path = region_path,
+                                            .file_of = file_of,
+                                            .chunk_of = chunk_of,
+                                            .look = region_look,
+                                            .stored = region_stored,
+                                            .blank = region_blank,
+                                            .is_old = region_is_old,
+                                            .renew = region_renew};
+
+/* ---- the container --------------------------------------------------------------------------- */
+
+static char *meta_path(const char *folder)
+{
+    char *path = NULL;
+
+    return tfs_print(&path, "%s/" TFS_GODOT_META_NAME, folder) < 0 ? NULL : path;
+}
+
+/* The folder that a region is in; NULL: in none. */
+static int find_around(const char *region, char **folder, struct tfs_error *err)
+{
+    const char *below = region + strlen(region);
+    struct tfs_key key;
+
+    for (int floors = 0; floors < 3 && below > region; floors++)
+        while (below > region && *--below != '/')
+            continue;
+    if (below == region || !region_key(below + 1, &key))
+        return 0;
+    char *above = strndup(region, (size_t)(below - region));
+    char *meta = above == NULL ? NULL : meta_path(above);
+    if (meta == NULL)
+        tfs_fail_memory(err);
+    else if (access(meta, F_OK) == 0)
+        *folder = above;
+    if (*folder == NULL)
+        free(above);
+    free(meta);
     return err->code;
 }
 
-/* Removes the blocks of `before` that `after` (NULL: no region at all) does not have. */
-static int drop_blocks(struct tfs_edit *edit, const struct tfs_godot_region_file *before,
-                       const struct tfs_godot_region_file *after, struct tfs_error *err)
-{
-    for (size_t i = 0; i < before->count && err->code == 0; i++) {
-        uint32_t index = before->slots[i].index;
-        if (after == NULL || tfs_godot_region_file_slot(after, index) == NULL)
-            tfs_edit_remove(edit, tfs_godot_folder_block(before, index), err);
-    }
-    return err->code;
-}
-
-/* The edit's document for an index that replaces `before` (NULL: nothing was known); regions whose
- * file is still the same keep their chunks. */
-static int put_index(struct tfs_edit *edit, const struct tfs_save *save,
-                     const struct tfs_godot_index *before, const struct tfs_godot_index *after,
-                     uint64_t reading, struct tfs_error *err)
-{
-    tfs_edit_common(edit, after->meta_text);
-    for (size_t i = 0; before != NULL && i < before->files.count && err->code == 0; i++) {
-        const struct tfs_godot_region_file *file = tfs_godot_index_at(before, i);
-        drop_blocks(edit, file, tfs_godot_index_find(after, file->file.key), err);
-    }
-    for (size_t i = 0; i < after->files.count && err->code == 0; i++) {
-        const struct tfs_godot_region_file *file = tfs_godot_index_at(after, i);
-        const struct tfs_godot_region_file *old =
-            before == NULL ? NULL : tfs_godot_index_find(before, file->file.key);
-        if (old == NULL || !tfs_file_same(&old->file.st, &file->file.st))
-            put_blocks(edit, save, file, reading, err);
-    }
-    return err->code;
-}
-
-static int make_doc(const struct tfs_save *save, struct tfs_doc *base,
-                    const struct tfs_godot_index *before, const struct tfs_godot_index *after,
-                    uint64_t reading, struct tfs_doc **doc, struct tfs_error *err)
-{
-    struct tfs_edit edit;
-
-    if (tfs_edit_open(base, &edit, err) < 0)
-        return err->code;
-    if (put_index(&edit, save, before, after, reading, err) == 0)
-        *doc = tfs_edit_finish(&edit);
-    tfs_edit_release(&edit);
-    return err->code;
-}
-
-/* A document that knows nothing of another one. */
-static int new_doc(const struct tfs_godot_index *index, uint64_t reading, struct tfs_doc **doc,
-                   struct tfs_error *err)
-{
-    struct tfs_facts *facts = NULL;
-    struct tfs_doc *empty = NULL;
-
-    if (make_facts(&index->meta, &facts, err) == 0 && tfs_doc_create(facts, &empty, err) == 0)
-        make_doc(NULL, empty, NULL, index, reading, doc, err);
-    tfs_doc_unref(empty);
-    tfs_facts_unref(facts);
-    return err->code;
-}
-
-/* ---- opening --------------------------------------------------------------------------------- */
-
-static bool exclusive(const struct tfs_save *save)
-{
-    return save->options.lock == TFS_LOCK_EXCLUSIVE;
-}
-
-/* A user that gives meta.vxrm means the folder around it. */
+/* meta.vxrm and a region mean the folder around them. */
 static int find_folder(const char *path, struct tfs_parts *parts, struct tfs_error *err)
 {
     const char *slash = strrchr(path, '/');
+    char *folder = NULL;
 
-    if (strcmp(slash == NULL ? path : slash + 1, TFS_GODOT_META_NAME) != 0)
-        return 0;
-    return tfs_parts_add(parts, strdup(""), tfs_file_directory(path), err);
-}
-
-static int lock_folder(const struct tfs_save *save, int *lock_fd, struct tfs_error *err)
-{
-    return tfs_folder_lock(save->path, exclusive(save) ? TFS_FOLDER_EXCLUSIVE : TFS_FOLDER_UNLOCKED,
-                           lock_fd, err);
-}
-
-/* Owner, mode and times are those of meta.vxrm, which is there in every folder; what is newer in
- * the folder counts as its time. */
-static void set_stat(struct tfs_save *save, const struct tfs_godot_index *index)
-{
-    save->st = index->meta_st;
-    tfs_folder_newest(&index->files, &save->st);
-}
-
-/* Can this region be replaced? If not, *why; without memory to find out, `err`. */
-static int check_region(const struct tfs_save *save, struct tfs_key key, struct tfs_error *why,
-                        struct tfs_error *err)
-{
-    char *path = tfs_godot_folder_region_path(save->path, key);
-    struct tfs_error found = {0};
-    char name[TFS_GODOT_REGION_NAME];
-
-    int result = path == NULL ? -ENOMEM : tfs_file_writable(path, &found);
-    free(path);
-    if (result == -ENOMEM)
-        return tfs_fail_memory(err);
-    tfs_godot_region_name(key, name);
-    if (result < 0)
-        tfs_fail(why, result, "regions/lod%u/%s: %s", key.group, name, found.text);
-    return 0;
-}
-
-static int check_writable(struct tfs_save *save, const struct tfs_godot_index *index,
-                          struct tfs_error *err)
-{
-    struct tfs_error why = {0};
-
-    for (size_t i = 0; i < index->files.count && why.code == 0; i++)
-        if (check_region(save, index->files.files[i]->key, &why, err) < 0)
-            return err->code;
-    if (index->files.count == 0 && access(save->path, W_OK) < 0)
-        tfs_fail(&why, -errno, "it cannot be written: %s", strerror(errno));
-    if (why.code == 0) {
-        char *beside = tfs_journal_beside(save);
-        (void)tfs_folder_check_alone(beside, index->alone, &why);
-        free(beside);
-    }
-    tfs_save_set_read_only(save, &why);
-    return 0;
-}
-
-static void folder_free(struct tfs_godot_folder *own)
-{
-    tfs_godot_index_release(&own->index);
-    tfs_recent_release(&own->opened);
-    free(own->seen);
-    if (own->lock_fd >= 0)
-        close(own->lock_fd);
-    pthread_mutex_destroy(&own->lock);
-    free(own);
-}
-
-/* The names of meta.vxrm, of the directories and of the regions are durable from now on. */
-static int settle(const struct tfs_save *save, const struct tfs_godot_index *index,
-                  struct tfs_error *err)
-{
-    int result = tfs_directory_settle(save->path, err);
-
-    for (size_t i = 0; i < TFS_GODOT_LODS + 1 && result == 0; i++)
-        result = tfs_directory_settle(index->watches[i].path, err);
-    return result;
+    if (strcmp(slash == NULL ? path : slash + 1, TFS_GODOT_META_NAME) == 0)
+        return tfs_parts_add(parts, strdup(""), tfs_file_directory(path), err);
+    if (find_around(path, &folder, err) < 0 || folder == NULL)
+        return err->code;
+    return tfs_parts_add(parts, strdup(""), folder, err);
 }
 
 static int folder_open(struct tfs_save *save, struct tfs_error *err)
 {
-    struct tfs_godot_folder *own = calloc(1, sizeof(*own));
-
-    if (own == NULL)
-        return tfs_fail_memory(err);
-    own->lock_fd = -1;
-    own->reading = 1;
-    pthread_mutex_init(&own->lock, NULL);
-    tfs_godot_folder_opened_init(&own->opened);
-    if (lock_folder(save, &own->lock_fd, err) == 0)
-        tfs_journal_tidy(save);
-    if (err->code < 0 || tfs_godot_cache_create(save, err) < 0 ||
-        tfs_godot_index_read(save->path, exclusive(save), &own->index, err) < 0 ||
-        (exclusive(save) && settle(save, &own->index, err) < 0) ||
-        new_doc(&own->index, own->reading, &save->doc, err) < 0 ||
-        check_writable(save, &own->index, err) < 0) {
+    if (tfs_godot_cache_create(save, err) == 0 && tfs_folder_open(save, err) < 0)
         tfs_godot_cache_free(save);
-        folder_free(own);
-        return err->code;
-    }
-    save->own = own;
-    set_stat(save, &own->index);
-    return 0;
+    return err->code;
 }
 
 static void folder_close(struct tfs_save *save)
 {
     tfs_godot_cache_free(save);
-    folder_free(tfs_godot_folder_of(save));
-    save->own = NULL;
+    tfs_folder_close(save);
 }
 
-/* ---- outside changes ------------------------------------------------------------------------- */
-
-static int folder_changed(struct tfs_save *save, struct tfs_error *err)
+/* meta.vxrm, and palettes: of regions that come and go without one nothing changes. */
+static int rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_error *err)
 {
-    struct tfs_godot_folder *own = tfs_godot_folder_of(save);
-    struct tfs_error ignored = {0};
+    const struct tfs_folder_files *files = &save->doc->facts->folder->files;
 
     (void)err;
-    pthread_mutex_lock(&own->lock);
-    bool changed = tfs_folder_check(save->path, own->lock_fd, &ignored) < 0 ||
-                   tfs_godot_index_changed(save->path, &own->index);
-    pthread_mutex_unlock(&own->lock);
-    return changed;
-}
-
-static int folder_changed_at(struct tfs_save *save, struct tfs_key block, struct tfs_error *err)
-{
-    struct tfs_godot_folder *own = tfs_godot_folder_of(save);
-    struct tfs_error ignored = {0};
-
-    (void)err;
-    pthread_mutex_lock(&own->lock);
-    bool changed = tfs_folder_check(save->path, own->lock_fd, &ignored) < 0 ||
-                   tfs_godot_index_changed_at(save->path, &own->index, block);
-    pthread_mutex_unlock(&own->lock);
-    return changed;
-}
-
-/* The engine removes no directory: a missing one may come back. People remove levels above 0. */
-static int check_moved(const struct tfs_godot_index *before, const struct tfs_godot_index *now,
-                       struct tfs_error *err)
-{
-    const struct tfs_folder_watch *regions = &now->watches[0], *lod_0 = &now->watches[1];
-
-    if (before->files.count == 0)
-        return 0;
-    if (regions->st.st_ino == 0)
-        return tfs_fail(err, -ENOENT, "its directory regions is missing");
-    if (before->watches[1].st.st_ino != 0 && lod_0->st.st_ino == 0)
-        return tfs_fail(err, -ENOENT, "its directory regions/lod0 is missing");
+    *checksum = tfs_checksum(tfs_blob_span(meta_text(save->doc)), 0);
+    for (size_t i = 0; i < files->count; i++) {
+        const struct tfs_key key = files->files[i]->key;
+        const struct region_own *own = files->files[i]->own;
+        const struct tfs_span place = {(const uint8_t *)&key, sizeof(key)};
+        if (own->region.palette)
+            *checksum ^= tfs_checksum((struct tfs_span){own->palette, sizeof(own->palette)},
+                                      tfs_checksum(place, 0));
+    }
     return 0;
 }
-
-/* Reads the folder at the path again; what did not change keeps its chunks. */
-static int read_index(struct tfs_save *save, struct tfs_godot_folder *own, struct tfs_doc **doc,
-                      struct tfs_error *err)
-{
-    struct tfs_godot_index index;
-
-    if (tfs_godot_index_read(save->path, exclusive(save), &index, err) < 0)
-        return err->code;
-    bool same = tfs_blob_equal(index.meta_text, own->index.meta_text);
-    int result = same ? check_moved(&own->index, &index, err) : 0;
-    if (result == 0)
-        result = same ? make_doc(save, save->doc, &own->index, &index, own->reading + 1, doc, err)
-                      : new_doc(&index, own->reading + 1, doc, err);
-    if (result == 0 && !same)
-        result = tfs_doc_keep_slots(*doc, save->doc, err);
-    if (result == 0)
-        result = check_writable(save, &index, err);
-    if (result < 0) {
-        tfs_godot_index_release(&index);
-        return result;
-    }
-    tfs_godot_index_release(&own->index);
-    tfs_recent_clear(&own->opened);
-    own->index = index;
-    own->reading++;
-    return 0;
-}
-
-/* The same with the lock: a folder in the place of ours is locked before it is read, and ours is
- * released after that. */
-static int read_again(struct tfs_save *save, struct tfs_godot_folder *own, struct tfs_doc **doc,
-                      struct tfs_error *err)
-{
-    struct tfs_error why = {0};
-    int lock_fd = own->lock_fd;
-
-    if (tfs_folder_check(save->path, own->lock_fd, &why) == 0)
-        return read_index(save, own, doc, err);
-    if (lock_folder(save, &lock_fd, err) < 0)
-        return err->code;
-    int result = read_index(save, own, doc, err);
-    if (result == 0) {
-        close(own->lock_fd);
-        own->lock_fd = lock_fd;
-    } else {
-        close(lock_fd);
-    }
-    return result;
-}
-
-static int folder_reload(struct tfs_save *save, struct tfs_error *err)
-{
-    struct tfs_godot_folder *own = tfs_godot_folder_of(save);
-    struct tfs_doc *doc = NULL;
-
-    pthread_mutex_lock(&own->lock);
-    int result = read_again(save, own, &doc, err);
-    pthread_mutex_unlock(&own->lock);
-    if (result < 0) {
-        tfs_doc_unref(doc);
-        return result;
-    }
-    tfs_doc_unref(save->doc);
-    save->doc = doc;
-    set_stat(save, &own->index);
-    return 0;
-}
-
-/* ---- committing ------------------------------------------------------------------------------ */
-
-static int folder_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
-{
-    struct tfs_godot_folder *own = tfs_godot_folder_of(save);
-    struct tfs_doc *reached = NULL;
-    const struct tfs_blob *meta = tfs_godot_meta_text(save->doc);
-
-    if (tfs_folder_check_allowed(save, err) < 0 ||
-        tfs_folder_check(save->path, own->lock_fd, err) < 0)
-        return err->code;
-    bool same_meta = tfs_blob_equal(meta, tfs_godot_meta_text(doc));
-    tfs_godot_folder_write(save, doc, &reached, err);
-    if (reached != NULL) {
-        tfs_doc_unref(save->doc);
-        save->doc = reached;
-        set_stat(save, &own->index);
-    }
-    /* Another meta.vxrm makes another save of it. */
-    if (err->code == 0 && !same_meta)
-        folder_reload(save, err);
-    return err->code;
-}
-
-/* ---- the container --------------------------------------------------------------------------- */
 
 static int folder_probe(const struct tfs_probe *probe)
 {
@@ -439,7 +404,7 @@ static int folder_probe(const struct tfs_probe *probe)
 
     if (S_ISREG(probe->st.st_mode))
         return TFS_BID_NONE;
-    path = tfs_godot_folder_meta_path(probe->path);
+    path = meta_path(probe->path);
     if (path == NULL)
         return -ENOMEM;
     bool there = stat(path, &st) == 0 && S_ISREG(st.st_mode);
@@ -447,19 +412,16 @@ static int folder_probe(const struct tfs_probe *probe)
     return there ? TFS_BID_CERTAIN : TFS_BID_NONE;
 }
 
+static const struct tfs_journal_files journal = {.name = TFS_GODOT_META_NAME, TFS_FOLDER_JOURNAL};
+
 const struct tfs_container tfs_godot_folder_container = {
     .format = "godot_voxel",
     .name = "region folder",
     .tree = &tfs_godot_region_tree,
     .probe = folder_probe,
     .saves = find_folder,
-    .open = folder_open,
-    .fetch = tfs_godot_folder_fetch,
-    .journal = &tfs_godot_folder_journal,
-    .commit = folder_commit,
-    .changed = folder_changed,
-    .changed_at = folder_changed_at,
-    .reload = folder_reload,
-    .close = folder_close,
-    .rest = tfs_godot_folder_rest,
+    TFS_FOLDER_FUNCTIONS(folder_open, folder_close),
+    .journal = &journal,
+    .files = &kind,
+    .rest = rest,
 };

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void tfs_godot_region_at(const struct tfs_godot_region *region, uint32_t index, uint32_t *x,
-                         uint32_t *y, uint32_t *z)
+static void find_at(const struct tfs_godot_region *region, uint32_t index, uint32_t *x, uint32_t *y,
+                    uint32_t *z)
 {
     *y = index % region->y;
     *x = index / region->y % region->x;
@@ -29,11 +29,12 @@ static void name_entry(const struct tfs_sectors *sectors, uint32_t index,
 {
     uint32_t x, y, z;
 
-    tfs_godot_region_at((const struct tfs_godot_region *)sectors, index, &x, &y, &z);
+    find_at((const struct tfs_godot_region *)sectors, index, &x, &y, &z);
     snprintf(name, TFS_SECTORS_NAME, "block %u %u %u", x, y, z);
 }
 
-void tfs_godot_region_place(struct tfs_godot_region *region, size_t table)
+/* The table of a region of that size, at that offset. */
+static void place_table(struct tfs_godot_region *region, size_t table)
 {
     region->sectors.table = table;
     region->sectors.entries = region->x * region->y * region->z;
@@ -48,6 +49,13 @@ static void take_meta(const struct tfs_godot_meta *meta, struct tfs_godot_region
     region->x = region->y = region->z = UINT32_C(1) << meta->region_po2;
     memcpy(region->depths, meta->depths, sizeof(region->depths));
     region->sectors.size = meta->sector_size;
+}
+
+void tfs_godot_region_of_meta(const struct tfs_godot_meta *meta, struct tfs_godot_region *region)
+{
+    *region = (struct tfs_godot_region){.version = (uint8_t)meta->version};
+    take_meta(meta, region);
+    place_table(region, TFS_GODOT_REGION_HEADER_2);
 }
 
 static int take_header(struct tfs_cursor *c, struct tfs_godot_region *region, struct tfs_error *err)
@@ -114,7 +122,7 @@ int tfs_godot_region_parse(struct tfs_span bytes, const struct tfs_godot_meta *m
         return err->code;
     if (check_header(&parsed, err) < 0)
         return err->code;
-    tfs_godot_region_place(&parsed, tfs_cursor_offset(&c));
+    place_table(&parsed, tfs_cursor_offset(&c));
     *region = parsed;
     return 0;
 }

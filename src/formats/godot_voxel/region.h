@@ -18,10 +18,6 @@ struct tfs_godot_region {
     bool palette;
 };
 
-/* The table of a region of that size, at that offset. */
-void tfs_godot_region_place(struct tfs_godot_region *region, size_t table);
-void tfs_godot_region_at(const struct tfs_godot_region *region, uint32_t index, uint32_t *x,
-                         uint32_t *y, uint32_t *z);
 uint32_t tfs_godot_region_index(const struct tfs_godot_region *region, uint32_t x, uint32_t y,
                                 uint32_t z);
 
@@ -29,6 +25,9 @@ uint32_t tfs_godot_region_index(const struct tfs_godot_region *region, uint32_t 
  * (ENOTSUP). */
 int tfs_godot_region_parse(struct tfs_span bytes, const struct tfs_godot_meta *meta,
                            struct tfs_godot_region *region, struct tfs_error *err);
+
+/* A region of a folder, without blocks yet. */
+void tfs_godot_region_of_meta(const struct tfs_godot_meta *meta, struct tfs_godot_region *region);
 
 /* What the header and the folder's meta say differently: EBADMSG with a sentence. */
 int tfs_godot_region_agrees(const struct tfs_godot_region *region,

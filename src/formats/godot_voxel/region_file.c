@@ -82,7 +82,7 @@ static int rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_erro
 }
 
 /* Version 3, which says itself what version 2 leaves to meta.vxrm. */
-static int upgrade(struct tfs_edit *edit, struct tfs_error *err)
+int tfs_godot_region_renew(struct tfs_edit *edit, struct tfs_error *err)
 {
     const struct tfs_godot_region *region = &facts_of(edit->base)->region;
     struct tfs_blob *header = NULL;
@@ -151,7 +151,7 @@ static void set_rules(struct region_facts *facts)
                                             .stored_max = tfs_sectors_stored_max(&region->sectors),
                                             .cased = true,
                                             .lods = 1,
-                                            .upgrade = upgrade,
+                                            .upgrade = tfs_godot_region_renew,
                                             .palette = palette,
                                             .describe = describe};
     memcpy(facts->rules.depths, region->depths, sizeof(facts->rules.depths));
@@ -178,6 +178,40 @@ static int make_facts(struct tfs_save *save, struct tfs_span bytes, struct tfs_f
     return 0;
 }
 
+int tfs_godot_region_blank(const struct tfs_godot_meta *meta, struct tfs_key key,
+                           struct tfs_doc **doc, struct tfs_error *err)
+{
+    struct tfs_facts *facts = NULL;
+    struct tfs_doc *empty = NULL;
+    struct tfs_edit edit = {0};
+    struct tfs_blob *header = NULL;
+    struct tfs_buf out = {0};
+
+    if (tfs_facts_create(sizeof(struct region_facts), &facts, err) < 0)
+        return err->code;
+    struct region_facts *own = own_of(facts);
+    tfs_godot_region_of_meta(meta, &own->region);
+    own->named = tfs_godot_region_origin(&own->region, key, &own->origin);
+    set_rules(own);
+    if (meta->version == TFS_GODOT_REGION_VERSION_MAX) {
+        tfs_godot_region_header(&own->region, &out);
+    } else {
+        tfs_buf_add_text(&out, TFS_GODOT_REGION_MAGIC);
+        tfs_buf_u8(&out, TFS_GODOT_REGION_VERSION_MIN);
+    }
+    if (tfs_blob_take(&out, &header, err) == 0 && tfs_doc_create(facts, &empty, err) == 0 &&
+        tfs_edit_open(empty, &edit, err) == 0) {
+        tfs_edit_common(&edit, header);
+        *doc = tfs_edit_finish(&edit);
+    }
+    tfs_edit_release(&edit);
+    tfs_blob_unref(header);
+    tfs_buf_release(&out);
+    tfs_doc_unref(empty);
+    tfs_facts_unref(facts);
+    return err->code;
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 struct reader {
@@ -195,14 +229,11 @@ static int add_block(struct reader *r, uint32_t x, uint32_t y, uint32_t z, struc
     struct tfs_chunk chunk = {
         .key = {0, origin.x + (int32_t)x, origin.y + (int32_t)y, origin.z + (int32_t)z},
         .slot = TFS_SLOT_NONE};
-    struct tfs_error why = {0};
-    struct tfs_span sectors, stored;
 
     if (extent.count == 0)
         return 0;
-    sectors = tfs_extent_span(&region->sectors, extent, tfs_blob_span(r->bytes));
-    if (tfs_sectors_block(sectors, &stored, &why) < 0)
-        return tfs_fail(err, why.code, "block %u %u %u: %s", x, y, z, why.text);
+    const struct tfs_span stored =
+        tfs_sectors_block(tfs_extent_span(&region->sectors, extent, tfs_blob_span(r->bytes)));
     if (tfs_blob_slice(r->bytes, stored, &chunk.blob, err) == 0)
         tfs_edit_put(&r->edit, &chunk, err);
     tfs_blob_unref(chunk.blob);
@@ -362,20 +393,8 @@ static int region_encode(struct tfs_save *save, const struct tfs_doc *doc, struc
     return err->code;
 }
 
-/* A file does not know its level of detail. */
-static void from_folder(const struct tfs_doc *doc, struct tfs_chunk *chunk)
-{
-    (void)doc;
-    chunk->key.group = 0;
-    chunk->own = 0;
-}
-
-static const struct tfs_file_codec codec = {.decode = region_decode,
-                                            .encode = region_encode,
-                                            .rereads = true,
-                                            .folder = tfs_godot_folder_around,
-                                            .folder_journal = TFS_GODOT_META_NAME,
-                                            .from_folder = from_folder};
+static const struct tfs_file_codec codec = {
+    .decode = region_decode, .encode = region_encode, .rereads = true};
 
 /* ---- the container --------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "formats/containers/folder.h"
 #include "formats/godot_voxel/channel.h"
 #include "formats/godot_voxel/counts.h"
 #include "formats/godot_voxel/upgrade.h"
@@ -119,7 +120,8 @@ static int put_stored(struct tfs_edit *edit, const struct tfs_cells *cells,
     const struct tfs_godot_rules *rules = tfs_godot_rules(edit->base);
     struct tfs_chunk chunk = cells->chunk;
 
-    if (tfs_godot_rules_stored(rules, stored->size, err) < 0)
+    if (tfs_folder_check_place(edit->base, chunk.key, err) < 0 ||
+        tfs_godot_rules_stored(rules, stored->size, err) < 0)
         return err->code;
     if (!rules->cubed)
         chunk.own = tfs_godot_sides_of(block);
@@ -245,10 +247,19 @@ int tfs_godot_chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct 
     struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE};
 
     if (tfs_godot_rules_coordinate(tfs_godot_rules(edit->base), key, err) == 0 &&
+        tfs_folder_check_place(edit->base, key, err) == 0 &&
         tfs_godot_blank(save, edit->base, key, NULL, &chunk.blob, err) == 0)
         tfs_edit_put(edit, &chunk, err);
     tfs_blob_unref(chunk.blob);
     return err->code;
+}
+
+int tfs_godot_chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
+                           struct tfs_error *err)
+{
+    (void)save;
+    return tfs_folder_check_place(edit->base, key, err) < 0 ? err->code
+                                                            : tfs_edit_remove(edit, key, err);
 }
 
 int tfs_godot_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
@@ -257,6 +268,8 @@ int tfs_godot_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tf
     struct tfs_cells *cells = NULL;
 
     if (tfs_godot_rules_coordinate(tfs_godot_rules(edit->base), to, err) < 0 ||
+        tfs_folder_check_place(edit->base, from, err) < 0 ||
+        tfs_folder_check_place(edit->base, to, err) < 0 ||
         tfs_godot_cells_open(save, tfs_edit_doc(edit), from, &cells, err) < 0)
         return err->code;
     if (cells->damage != NULL) {

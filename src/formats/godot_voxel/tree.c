@@ -153,6 +153,7 @@ const struct tfs_tree tfs_godot_region_tree = {
     FOR_ALL_CONTAINERS,
     .chunk_count = CHUNK_INSTANCES,
     .chunk_create = tfs_godot_chunk_create,
+    .chunk_remove = tfs_godot_chunk_remove,
     .chunk_move = tfs_godot_chunk_move,
 };
 

@@ -142,9 +142,9 @@ struct tfs_rbx_source *tfs_rbx_source_of(const struct tfs_facts *facts)
     return facts->own;
 }
 
-static void source_release(void *own)
+static void source_release(struct tfs_facts *facts)
 {
-    struct tfs_rbx_source *source = own;
+    struct tfs_rbx_source *source = tfs_rbx_source_of(facts);
 
     tfs_blob_unref(source->file);
     tfs_blob_unref(source->bodies);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/journal.h"
 #include "base/print.h"
 #include "formats/undo/disk.h"
 
@@ -280,28 +279,10 @@ static bool is_done(const struct tfs_generation *redo, const char *path, struct 
     return false;
 }
 
-/* Edits that were accepted of this file alone would be set aside behind another version of it. */
-static int check_journal(const char *path, const struct tfs_generation *generation, size_t i,
-                         struct tfs_error *err)
-{
-    char *target = tfs_undo_target(path, generation, generation->files[i].path);
-
-    if (target == NULL)
-        return tfs_fail_memory(err);
-    if (generation->kind == TFS_UNDO_FOLDER && tfs_journal_find(target, err) > 0)
-        tfs_fail(err, -EROFS,
-                 "edits of %s wait in a journal of its own: open it alone first, or move that away",
-                 generation->files[i].path);
-    free(target);
-    return err->code;
-}
-
 int tfs_undo_check(const char *path, const struct tfs_generation *generation,
                    const struct tfs_generation *redo, bool force, struct tfs_error *err)
 {
     for (size_t i = 0; i < generation->count; i++) {
-        if (check_journal(path, generation, i, err) < 0)
-            return err->code;
         const struct tfs_undo_file *file = &generation->files[i];
         struct tfs_undo_mark now = mark_of_file(path, generation, i);
         if (is_untouched(path, generation, i) || is_done(redo, file->path, now))

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "formats/cells/cells.h"
-#include "formats/folder.h"
+#include "formats/containers/folder_commit.h"
 #include "formats/undo/undo.h"
 
 /* ---- steps ----------------------------------------------------------------------------------- */
