@@ -336,12 +336,10 @@ struct tfs_container {
     /* Reads the save: sets save->doc, save->st, save->read_only. `save` is zeroed but for
      * container, tree, path, name and options. After a failure nothing needs closing. */
     int (*open)(struct tfs_save *save, struct tfs_error *err);
-    /* Of documents of a save opened with options.later: does `doc` lack what may be at that key;
-     * NULL: does it lack anything? NULL: they never do. */
-    bool (*lacks)(const struct tfs_doc *doc, const struct tfs_key *chunk);
-    /* Reads what `base` lacks there, or more, into another document: what it has stays, with its
-     * slots. `base` is save->doc, or was when the commit began that is under way in another thread.
-     * What cannot be read any more is not there; so it fails for want of memory only. */
+    /* Of a save opened with options.later: reads what `base` lacks there (NULL: anywhere), or more,
+     * into another document: what it has stays, with its slots. `base` is save->doc, or was when
+     * the commit began that is under way in another thread. What cannot be read any more is not
+     * there; so it fails for want of memory only. NULL: documents never lack anything. */
     int (*complete)(struct tfs_save *save, const struct tfs_doc *base, const struct tfs_key *chunk,
                     struct tfs_doc **doc, struct tfs_error *err);
     /* Fetches what the chunk says is unread (enum tfs_chunk_flags): a value that the save does not

@@ -99,7 +99,8 @@ void tfs_save_close(struct tfs_save *save)
 bool tfs_save_lacks(const struct tfs_save *save, const struct tfs_doc *doc,
                     const struct tfs_key *chunk)
 {
-    return save->container->lacks != NULL && save->container->lacks(doc, chunk);
+    (void)save;
+    return tfs_folder_lacks(doc, chunk);
 }
 
 int tfs_save_complete(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err)

@@ -279,8 +279,10 @@ bool tfs_folder_lacks(const struct tfs_doc *doc, const struct tfs_key *chunk)
 {
     const struct tfs_folder_known *known = doc->facts->folder;
 
-    if (known->unread == 0 || chunk == NULL)
-        return known->unread > 0;
+    if (known == NULL || known->unread == 0)
+        return false;
+    if (chunk == NULL)
+        return true;
     const struct tfs_folder_file *file = tfs_folder_file_of(doc, *chunk);
     return file != NULL && file->unread;
 }

@@ -69,6 +69,9 @@ const struct tfs_folder_file *tfs_folder_file_of(const struct tfs_doc *doc, stru
 /* Can a chunk be, or change, at these coordinates? EINVAL: it is outside what is shown; EROFS: its
  * file cannot be written. Of documents of any save. */
 int tfs_folder_check_place(const struct tfs_doc *doc, struct tfs_key chunk, struct tfs_error *err);
+/* Does the document lack chunks of a file that was not read, which may be at that key; NULL:
+ * any? */
+bool tfs_folder_lacks(const struct tfs_doc *doc, const struct tfs_key *chunk);
 
 /* ---- what a game gives ----------------------------------------------------------------------- */
 
@@ -123,7 +126,6 @@ struct tfs_folder_kind {
 /* For the functions of struct tfs_container, whose `files` is the kind. */
 int tfs_folder_open(struct tfs_save *save, struct tfs_error *err);
 void tfs_folder_close(struct tfs_save *save);
-bool tfs_folder_lacks(const struct tfs_doc *doc, const struct tfs_key *chunk);
 int tfs_folder_complete(struct tfs_save *save, const struct tfs_doc *base,
                         const struct tfs_key *chunk, struct tfs_doc **doc, struct tfs_error *err);
 int tfs_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
@@ -139,9 +141,9 @@ int tfs_folder_file_hash(struct tfs_save *save, struct tfs_key file, const char 
                          struct tfs_hash *hash, struct stat *st, struct tfs_error *err);
 
 #define TFS_FOLDER_FUNCTIONS(open_fn, close_fn)                                                    \
-    .open = (open_fn), .close = (close_fn), .lacks = tfs_folder_lacks,                             \
-    .complete = tfs_folder_complete, .fetch = tfs_folder_fetch, .commit = tfs_folder_commit,       \
-    .changed = tfs_folder_changed, .changed_at = tfs_folder_changed_at,                            \
+    .open = (open_fn), .close = (close_fn), .complete = tfs_folder_complete,                       \
+    .fetch = tfs_folder_fetch, .commit = tfs_folder_commit, .changed = tfs_folder_changed,         \
+    .changed_at = tfs_folder_changed_at,                                                           \
     .reload = tfs_folder_reload
 #define TFS_FOLDER_JOURNAL                                                                         \
     .file_of = tfs_folder_file_key, .path = tfs_folder_file_path, .hash = tfs_folder_file_hash
