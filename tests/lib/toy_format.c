@@ -107,7 +107,10 @@ static struct tfs_span air(const struct tfs_cells *cells)
 
 static const struct tfs_plane planes[PLANES] = {
     {"block", {TFS_PLANE_NAMES, .width = 1}, .flags = TFS_PLANE_IN_TABLE | TFS_PLANE_DECIDES},
-    {"level", {TFS_PLANE_UNSIGNED, 1, .digits = 1, .high = 9}, .flags = TFS_PLANE_IN_TABLE, .about = "0 to 9"}};
+    {"level",
+     {TFS_PLANE_UNSIGNED, 1, .digits = 1, .high = 9},
+     .flags = TFS_PLANE_IN_TABLE,
+     .about = "0 to 9"}};
 
 static const struct tfs_cells_kind kind = {.planes = planes,
                                            .count = PLANES,

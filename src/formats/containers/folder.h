@@ -143,8 +143,7 @@ int tfs_folder_file_hash(struct tfs_save *save, struct tfs_key file, const char 
 #define TFS_FOLDER_FUNCTIONS(open_fn, close_fn)                                                    \
     .open = (open_fn), .close = (close_fn), .complete = tfs_folder_complete,                       \
     .fetch = tfs_folder_fetch, .commit = tfs_folder_commit, .changed = tfs_folder_changed,         \
-    .changed_at = tfs_folder_changed_at,                                                           \
-    .reload = tfs_folder_reload
+    .changed_at = tfs_folder_changed_at, .reload = tfs_folder_reload
 #define TFS_FOLDER_JOURNAL                                                                         \
     .file_of = tfs_folder_file_key, .path = tfs_folder_file_path, .hash = tfs_folder_file_hash
 

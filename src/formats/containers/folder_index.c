@@ -607,8 +607,8 @@ static bool is_other_directory(const struct tfs_save *save, const struct tfs_fol
     return found > 0;
 }
 
-bool tfs_folder_file_changed(const struct tfs_save *save, const struct tfs_folder_index *index,
-                             struct tfs_key file)
+static bool file_changed(const struct tfs_save *save, const struct tfs_folder_index *index,
+                         struct tfs_key file)
 {
     const struct tfs_folder_file *known = tfs_folder_find(&index->files, file);
     struct stat before = {0}, now;
@@ -630,8 +630,8 @@ bool tfs_folder_index_changed(struct tfs_save *save, struct tfs_folder_index *in
     for (size_t i = 0; i < index->watch_count && !changed; i++)
         changed = is_other_directory(save, index, &index->watches[i]);
     if (file != NULL)
-        return changed || tfs_folder_file_changed(save, index, *file);
+        return changed || file_changed(save, index, *file);
     for (size_t i = 0; i < index->files.count && !changed; i++)
-        changed = tfs_folder_file_changed(save, index, index->files.files[i]->key);
+        changed = file_changed(save, index, index->files.files[i]->key);
     return changed;
 }

@@ -111,8 +111,6 @@ int tfs_folder_facts_complete(const struct tfs_save *save, const struct tfs_fold
  * `file` is not NULL. */
 bool tfs_folder_index_changed(struct tfs_save *save, struct tfs_folder_index *index,
                               const struct tfs_key *file);
-bool tfs_folder_file_changed(const struct tfs_save *save, const struct tfs_folder_index *index,
-                             struct tfs_key file);
 
 /* ---- fetching (folder_fetch.c) --------------------------------------------------------------- */
 

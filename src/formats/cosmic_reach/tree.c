@@ -256,7 +256,6 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
     return changes;
 }
 
-
 #define TREE(files, tiles)                                                                         \
     {                                                                                              \
         .root_files = root_files, .root_count = (files), .chunk_files = chunk_files,               \
