@@ -886,22 +886,6 @@ START_TEST(undo_that_goes_on_leaves_what_it_kept_before)
 }
 END_TEST
 
-START_TEST(folder_is_not_undone_while_a_file_of_it_has_a_journal)
-{
-    ck_assert_int_eq(mkdir(scratch_path("zone"), 0755), 0);
-    scratch_write("zone/a", "old a");
-    struct tfs_keeper *keeper = open_folder();
-    commit(keeper, "zone/a", "new a");
-    tfs_undo_close(keeper);
-    scratch_write("zone/.a.terrainfs-journal", "edits");
-    ck_assert_int_eq(undo("zone", true), -EROFS);
-    ck_assert_str_eq(scratch_read("zone/a"), "new a");
-    ck_assert_int_eq(unlink(scratch_path("zone/.a.terrainfs-journal")), 0);
-    ck_assert_int_eq(undo("zone", false), 0);
-    ck_assert_str_eq(scratch_read("zone/a"), "old a");
-}
-END_TEST
-
 /* EFBIG would say that something is wrong with the save. */
 START_TEST(limit_on_the_size_of_files_that_keeps_an_undo_from_it_is_the_systems)
 {
@@ -1007,7 +991,6 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, scratch_teardown);
     tcase_add_test(c, undo_that_cannot_keep_a_file_has_kept_those_that_it_replaced);
     tcase_add_test(c, undo_that_goes_on_leaves_what_it_kept_before);
-    tcase_add_test(c, folder_is_not_undone_while_a_file_of_it_has_a_journal);
     tcase_add_test(c, limit_on_the_size_of_files_that_keeps_an_undo_from_it_is_the_systems);
     tcase_add_test(c, undo_that_shall_keep_nothing_is_done_when_it_is_forced);
     c = unit_case(s, "removed files");

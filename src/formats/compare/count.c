@@ -466,7 +466,7 @@ int tfs_chunk_count(struct tfs_chunk_count *sum, const struct tfs_side *side,
         sum_cells(sum, err);
     tfs_voxel_chunk_close(&sum->chunk);
     tfs_cells_unref(cells);
-    if (tfs_buf_check(&sum->same, err) < 0)
+    if (err->code < 0 || tfs_buf_check(&sum->same, err) < 0)
         return err->code;
     for (size_t i = 0; i < sum->count; i++)
         sum->counts[i].name = tfs_words_at(&sum->names, (uint32_t)i);

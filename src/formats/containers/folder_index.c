@@ -627,10 +627,10 @@ bool tfs_folder_index_changed(struct tfs_save *save, struct tfs_folder_index *in
 {
     bool changed = tfs_folder_is_other(index->common_path, &index->common_st);
 
-    for (size_t i = 0; i < index->watch_count && !changed; i++)
-        changed = is_other_directory(save, index, &index->watches[i]);
     if (file != NULL)
         return changed || file_changed(save, index, *file);
+    for (size_t i = 0; i < index->watch_count && !changed; i++)
+        changed = is_other_directory(save, index, &index->watches[i]);
     for (size_t i = 0; i < index->files.count && !changed; i++)
         changed = file_changed(save, index, index->files.files[i]->key);
     return changed;

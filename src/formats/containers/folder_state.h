@@ -107,8 +107,8 @@ int tfs_folder_read_files(struct tfs_save *save, const struct tfs_facts *facts,
 int tfs_folder_facts_complete(const struct tfs_save *save, const struct tfs_folder_files *files,
                               struct tfs_facts *facts, struct tfs_error *err);
 
-/* Did a file or the folder change since it was read? Of the files only that one is looked at, where
- * `file` is not NULL. */
+/* Did a file or the folder change since it was read? `file` not NULL: did that one, or what all
+ * have in common? */
 bool tfs_folder_index_changed(struct tfs_save *save, struct tfs_folder_index *index,
                               const struct tfs_key *file);
 
