@@ -85,10 +85,12 @@ static void copy_part(const struct range *r, uint64_t at, const uint8_t *bytes, 
 }
 
 /* `size` is a constant where this is used, so each use is a loop of its own. */
-static inline void copy_rows(uint8_t *to, uint64_t step, const uint8_t *rows, uint32_t count,
-                             size_t size)
+static inline void copy_rows(const struct range *r, uint64_t at, const uint8_t *rows, size_t size)
 {
-    for (uint32_t i = 0; i < count; i++, to += step, rows += size)
+    const uint64_t line = tfs_array_line(r->a);
+    uint8_t *to = r->out + (at - r->begin);
+
+    for (uint32_t i = 0; i < r->a->sides[1]; i++, to += line, rows += size)
         memcpy(to, rows, size);
 }
 
@@ -98,17 +100,16 @@ static void copy_layer(const struct range *r, uint64_t at, const uint8_t *values
 {
     const uint32_t rows = r->a->sides[1];
     const uint64_t line = tfs_array_line(r->a);
-    uint8_t *to = r->out + (at - r->begin);
 
     if (at < r->begin || at + (rows - 1) * line + size > r->end)
         for (uint32_t z = 0; z < rows; z++)
             copy_part(r, at + z * line, values + z * size, size);
     else if (size == 16)
-        copy_rows(to, line, values, rows, 16);
+        copy_rows(r, at, values, 16);
     else if (size == 32)
-        copy_rows(to, line, values, rows, 32);
+        copy_rows(r, at, values, 32);
     else
-        copy_rows(to, line, values, rows, (size_t)size);
+        copy_rows(r, at, values, (size_t)size);
 }
 
 /* Layers of a chunk, in a line of chunks of layer at[0] and line at[1] of chunks. */
