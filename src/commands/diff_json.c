@@ -126,7 +126,7 @@ static int add_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *ch
             result = tfs_diff_rows(diff, add_row, d, p->err);
             tfs_buf_u8(&d->printer.out, ']');
         }
-        add_files(&d->printer.out, chunk->files, tree->chunk_files, tree->chunk_count);
+        add_files(&d->printer.out, chunk->files, tree->chunk.files, tree->chunk.count);
     }
     tfs_buf_u8(&d->printer.out, '}');
     return result != 0 ? result : tfs_printer_flush(&d->printer, false);
@@ -163,7 +163,7 @@ int tfs_differ_json(struct tfs_differ *d, struct tfs_error *err)
                    d->chunks[TFS_DIFF_REMOVED], d->voxels);
     if (d->has_box)
         add_box(&d->printer.out, &d->box);
-    add_files(&d->printer.out, d->files, tree->root_files, tree->root_count);
+    add_files(&d->printer.out, d->files, tree->root.files, tree->root.count);
     tfs_buf_printf(&d->printer.out, ",\"rest\":%s}\n", rests[d->rest]);
     return 0;
 }

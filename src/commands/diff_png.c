@@ -64,9 +64,9 @@ struct picture {
 
 static const struct tfs_file *find_map(const struct tfs_tree *tree)
 {
-    for (unsigned i = 0; i < tree->root_count; i++)
-        if (strcmp(tree->root_files[i].path, "map.png") == 0)
-            return &tree->root_files[i];
+    for (unsigned i = 0; i < tree->root.count; i++)
+        if (strcmp(tree->root.files[i].path, "map.png") == 0)
+            return &tree->root.files[i];
     return NULL;
 }
 

@@ -57,9 +57,9 @@ static void print_rest(struct tfs_differ *d)
     const struct tfs_container *after = d->saves[TFS_AFTER]->container;
     const struct tfs_tree *tree = before->tree;
 
-    for (unsigned i = 0; i < tree->root_count; i++)
+    for (unsigned i = 0; i < tree->root.count; i++)
         if (d->files & UINT32_C(1) << i) {
-            tfs_buf_printf(&d->printer.line, "%s: changed", tree->root_files[i].path);
+            tfs_buf_printf(&d->printer.line, "%s: changed", tree->root.files[i].path);
             tfs_printer_end(&d->printer);
         }
     switch (d->rest) {
@@ -170,9 +170,9 @@ static void print_files(struct tfs_differ *d, const struct tfs_diff_chunk *chunk
 {
     const struct tfs_tree *tree = d->saves[TFS_BEFORE]->tree;
 
-    for (unsigned i = 0; i < tree->chunk_count; i++)
+    for (unsigned i = 0; i < tree->chunk.count; i++)
         if (chunk->files & UINT32_C(1) << i) {
-            tfs_buf_printf(&d->printer.line, " %s: changed", tree->chunk_files[i].path);
+            tfs_buf_printf(&d->printer.line, " %s: changed", tree->chunk.files[i].path);
             tfs_printer_end(&d->printer);
         }
 }

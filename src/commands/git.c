@@ -483,8 +483,8 @@ static void print_status(struct gitter *g)
 /* A tree in which all that is shown does not overlap: voxels, unless files come and go with it. */
 static unsigned steady_set(const struct tfs_tree *tree)
 {
-    for (unsigned i = 0; i < tree->chunk_count; i++)
-        if ((tree->chunk_files[i].flags & TFS_FILE_FILLED) != 0)
+    for (unsigned i = 0; i < tree->chunk.count; i++)
+        if ((tree->chunk.files[i].flags & TFS_FILE_FILLED) != 0)
             return TFS_VIEWS_GRIDS;
     return TFS_VIEWS_VOXELS;
 }
@@ -500,12 +500,12 @@ static enum tfs_status print_exclude(struct tfs_cli *cli, const char *path)
     const struct tfs_tree *tree = save->tree;
     const unsigned views = steady_set(tree);
     tfs_buf_add_text(&out, "# what the other files of a mounted or exported tree say, too\n");
-    for (unsigned i = 0; i < tree->root_count; i++)
-        if (!tfs_file_is_chosen(&tree->root_files[i], views))
-            tfs_buf_printf(&out, "/%s\n", tree->root_files[i].path);
-    for (unsigned i = 0; i < tree->chunk_count; i++)
-        if (!tfs_file_is_chosen(&tree->chunk_files[i], views))
-            tfs_buf_printf(&out, "**/chunks/*/%s\n", tree->chunk_files[i].path);
+    for (unsigned i = 0; i < tree->root.count; i++)
+        if (!tfs_file_is_chosen(&tree->root.files[i], views))
+            tfs_buf_printf(&out, "/%s\n", tree->root.files[i].path);
+    for (unsigned i = 0; i < tree->chunk.count; i++)
+        if (!tfs_file_is_chosen(&tree->chunk.files[i], views))
+            tfs_buf_printf(&out, "**/chunks/*/%s\n", tree->chunk.files[i].path);
     status = out.failed ? tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory")
                         : tfs_cli_print(cli, tfs_buf_span(&out));
     tfs_buf_release(&out);

@@ -428,7 +428,7 @@ static bool is_untouched(const struct arrival *a)
 static bool is_bare(const struct arrival *a)
 {
     const struct tfs_save *save = a->im->save;
-    bool bare = a->count > 0 && save->tree->chunk_files[0].lens->exists != NULL;
+    bool bare = a->count > 0 && save->tree->chunk.files[0].lens->exists != NULL;
 
     for (size_t i = 0; i < a->count && bare; i++)
         bare = (tfs_node_file(save, &a->views[i].found->node)->flags & TFS_FILE_OPTIONAL) != 0;

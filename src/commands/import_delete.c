@@ -92,8 +92,8 @@ void tfs_import_missing_files(struct tfs_import *im, const struct tfs_node *top,
 {
     const struct tfs_tree *tree = im->save->tree;
     bool chunk = top->scope == TFS_SCOPE_CHUNK;
-    const struct tfs_file *files = chunk ? tree->chunk_files : tree->root_files;
-    unsigned count = chunk ? tree->chunk_count : tree->root_count;
+    const struct tfs_file *files = chunk ? tree->chunk.files : tree->root.files;
+    unsigned count = chunk ? tree->chunk.count : tree->root.count;
     struct tfs_node node = *top;
 
     for (unsigned i = 0; i < count; i++) {

@@ -115,8 +115,8 @@ static int print_files(struct texter *t)
     struct tfs_buf text = {0};
     bool there;
 
-    for (unsigned i = 0; i < tree->root_count && t->err->code == 0; i++) {
-        const struct tfs_file *file = &tree->root_files[i];
+    for (unsigned i = 0; i < tree->root.count && t->err->code == 0; i++) {
+        const struct tfs_file *file = &tree->root.files[i];
         if ((file->flags & TFS_FILE_APART) == 0 ||
             tfs_side_read(&t->side, file, (struct tfs_key){0}, &text, &there, t->err) < 0 || !there)
             continue;

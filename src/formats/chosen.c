@@ -93,8 +93,8 @@ int tfs_chosen_check(const struct tfs_tree *tree, unsigned views, struct tfs_err
 {
     for (size_t i = 0; i < SETS; i++)
         if ((views & sets[i].bit) != 0 && sets[i].bit != TFS_VIEWS_ALL &&
-            !has_any(tree->chunk_files, tree->chunk_count, sets[i].bit) &&
-            !has_any(tree->root_files, tree->root_count, sets[i].bit))
+            !has_any(tree->chunk.files, tree->chunk.count, sets[i].bit) &&
+            !has_any(tree->root.files, tree->root.count, sets[i].bit))
             return tfs_fail(err, -EINVAL, "views=%s: this save has no such files", sets[i].name);
     return 0;
 }

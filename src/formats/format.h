@@ -217,18 +217,18 @@ typedef int (*tfs_name_fn)(void *arg, struct tfs_span name, struct tfs_error *er
 /* When there are tiles of the pictures. */
 enum tfs_tiled { TFS_TILED_IF_WIDE, TFS_TILED_ALWAYS, TFS_TILED_NEVER };
 
-/* The names that saves of a format have. The order of `files` arrays is the order in which `import`
- * applies them and in which directories list them: raw.bin first in chunk_files. Files of one
+/* The files of a directory and of those in it. */
+struct tfs_schema {
+    const struct tfs_file *files;
+    unsigned count;
+};
+
+/* The names that saves of a format have. The order of `files` is the order in which `import`
+ * applies them and in which directories list them: raw.bin first in a chunk. Files of one
  * directory, and of those in it, follow one another. */
 struct tfs_tree {
-    const struct tfs_file *root_files;
-    unsigned root_count;
-    const struct tfs_file *chunk_files;
-    unsigned chunk_count;
-
-    /* Those of each group above 0, beside its chunks/. They have no `count` but NULL. */
-    const struct tfs_file *group_files;
-    unsigned group_count;
+    struct tfs_schema root, chunk;
+    struct tfs_schema group; /* of each group above 0, beside its chunks/. No `count` but NULL */
 
     const char *group_dir; /* "lods", "regions": holds N/chunks/ of groups above 0; NULL: none */
     uint32_t group_label;  /* printed N = group - 1 + group_label */
@@ -263,7 +263,7 @@ struct tfs_tree {
                  const struct tfs_chunk *chunk);
 
     /* Which files of a chunk read differently, so that the others keep their times: bit i =
-     * chunk_files[i]. Either may be NULL. May say too much, never too little. NULL: all. */
+     * chunk.files[i]. Either may be NULL. May say too much, never too little. NULL: all. */
     uint32_t (*chunk_changes)(const struct tfs_chunk *before, const struct tfs_chunk *after);
 };
 

@@ -19,10 +19,10 @@ struct walk {
 /* Files of groups show all of their chunks. */
 static void change_group(struct walk *w, uint32_t group)
 {
-    for (unsigned i = 0; i < w->save->tree->group_count; i++) {
+    for (unsigned i = 0; i < w->save->tree->group.count; i++) {
         const struct tfs_node node = {
             .scope = TFS_SCOPE_GROUP, .key = {.group = group}, .file = (int)i};
-        w->changed(w->arg, &node, &w->save->tree->group_files[i], TFS_CHANGED_FILE);
+        w->changed(w->arg, &node, &w->save->tree->group.files[i], TFS_CHANGED_FILE);
     }
 }
 
@@ -30,8 +30,8 @@ static void change_group(struct walk *w, uint32_t group)
 static void change_groups(struct walk *w)
 {
     const struct tfs_tree *tree = w->save->tree;
-    const uint32_t before = tree->group_count > 0 ? tree->groups(w->before) : 0;
-    const uint32_t after = tree->group_count > 0 ? tree->groups(w->after) : 0;
+    const uint32_t before = tree->group.count > 0 ? tree->groups(w->before) : 0;
+    const uint32_t after = tree->group.count > 0 ? tree->groups(w->after) : 0;
 
     for (uint32_t group = 1; group < before || group < after; group++)
         change_group(w, group);
@@ -49,10 +49,10 @@ static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct
     if (before == NULL || after == NULL)
         w->changed(w->arg, &node, NULL, after != NULL ? TFS_CHUNK_CAME : TFS_CHUNK_WENT);
     uint32_t files = tree->chunk_changes != NULL ? tree->chunk_changes(before, after) : UINT32_MAX;
-    for (unsigned i = 0; i < tree->chunk_count; i++) {
+    for (unsigned i = 0; i < tree->chunk.count; i++) {
         node.file = (int)i;
         if ((files >> i & 1) != 0)
-            w->changed(w->arg, &node, &tree->chunk_files[i], TFS_CHANGED_FILE);
+            w->changed(w->arg, &node, &tree->chunk.files[i], TFS_CHANGED_FILE);
     }
     return 0;
 }
@@ -73,7 +73,7 @@ static bool *find_members(const struct walk *w, const struct tfs_file *file, uin
 
 static void changed_root_file(const struct walk *w, unsigned i)
 {
-    const struct tfs_file *file = &w->save->tree->root_files[i];
+    const struct tfs_file *file = &w->save->tree->root.files[i];
     uint32_t before = 1, after = 1;
     bool *changed = NULL;
 
@@ -103,7 +103,7 @@ void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
     (void)tfs_doc_diff(before, after, changed_chunk, &w);
     if (before->facts != after->facts || !tfs_blob_equal(before->common, after->common))
         change_groups(&w);
-    for (unsigned i = 0; i < save->tree->root_count; i++)
+    for (unsigned i = 0; i < save->tree->root.count; i++)
         changed_root_file(&w, i);
 }
 
@@ -114,13 +114,13 @@ void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_chang
 
     for (size_t c = 0; c < doc->count; c++) {
         struct tfs_node node = tfs_node_of_chunk(tfs_doc_at(doc, c));
-        for (unsigned i = 0; i < save->tree->chunk_count; i++) {
+        for (unsigned i = 0; i < save->tree->chunk.count; i++) {
             node.file = (int)i;
-            changed(arg, &node, &save->tree->chunk_files[i], TFS_CHANGED_FILE);
+            changed(arg, &node, &save->tree->chunk.files[i], TFS_CHANGED_FILE);
         }
     }
     change_groups(&w);
-    for (unsigned i = 0; i < save->tree->root_count; i++)
+    for (unsigned i = 0; i < save->tree->root.count; i++)
         changed_root_file(&w, i);
 }
 
@@ -162,7 +162,7 @@ static void keep_deleted(struct difference *d, struct tfs_key key)
 /* Without one that has the stored bytes every file is needed. */
 static bool says_stored(const struct difference *d, const struct tfs_file *file)
 {
-    return (d->save->tree->chunk_files[0].flags & TFS_FILE_RAW) == 0 ||
+    return (d->save->tree->chunk.files[0].flags & TFS_FILE_RAW) == 0 ||
            (file->flags & (TFS_FILE_RAW | TFS_FILE_APART)) != 0;
 }
 

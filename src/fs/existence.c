@@ -17,11 +17,11 @@ struct tfs_schema tfs_scope_schema(const struct tfs_save *save, enum tfs_scope s
 
     switch (scope) {
     case TFS_SCOPE_ROOT:
-        return (struct tfs_schema){tree->root_files, tree->root_count};
+        return tree->root;
     case TFS_SCOPE_CHUNK:
-        return (struct tfs_schema){tree->chunk_files, tree->chunk_count};
+        return tree->chunk;
     case TFS_SCOPE_GROUP:
-        return (struct tfs_schema){tree->group_files, tree->group_count};
+        return tree->group;
     }
     return (struct tfs_schema){NULL, 0};
 }

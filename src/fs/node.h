@@ -16,7 +16,7 @@ struct tfs_node {
     struct tfs_key key; /* ROOT: zero; GROUP: key.group; CHUNK: the chunk */
     uint16_t store;     /* which store's tree, below TFS_STORES; see TFS_STORE_ABOVE */
     uint32_t slot;      /* CHUNK: the chunk's slot; ABOVE: which directory */
-    int file;           /* index into root_files, group_files or chunk_files; -1: a directory */
+    int file;           /* index into the files of its scope; -1: a directory */
     uint32_t member;    /* of a family */
     unsigned directory; /* for a directory: which one of its scope, see enum tfs_directory */
 };

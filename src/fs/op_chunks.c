@@ -72,8 +72,8 @@ static bool is_root_name(const struct tfs_tree *tree, const char *name)
     const size_t length = strlen(name);
     bool found = false;
 
-    for (unsigned i = 0; i < tree->root_count && !found; i++) {
-        const char *path = tree->root_files[i].path;
+    for (unsigned i = 0; i < tree->root.count && !found; i++) {
+        const char *path = tree->root.files[i].path;
         found = strncmp(path, name, length) == 0 && (path[length] == '\0' || path[length] == '/');
     }
     return found;

@@ -46,9 +46,9 @@ static int take_removals(struct tfs_work *work, struct tfs_edit *edit, const str
     const struct tfs_tree *tree = save->tree;
     int result = 0;
 
-    for (unsigned i = 0; i < tree->chunk_count && result != -ENOMEM; i++) {
+    for (unsigned i = 0; i < tree->chunk.count && result != -ENOMEM; i++) {
         struct tfs_error rejection = {0};
-        const struct tfs_file *file = &tree->chunk_files[i];
+        const struct tfs_file *file = &tree->chunk.files[i];
         if ((file->flags & TFS_FILE_OPTIONAL) == 0 || (int)i == self->file)
             continue;
         struct tfs_node node = tfs_node_sibling_file(self, i, 0);
@@ -116,12 +116,12 @@ static int put_with_removals(struct tfs_work *work, struct tfs_edit *edit,
 }
 
 /* In a new chunk: texts that had to leave something out get another chance now. *done: bit i: that
- * of chunk_files[i] waits no more, once the edit is accepted. */
+ * of chunk.files[i] waits no more, once the edit is accepted. */
 static int put_waiting(const struct tfs_branch *branch, struct tfs_edit *edit,
                        const struct tfs_node *node, const struct tfs_fresh *fresh, uint32_t *done,
                        struct tfs_error *err)
 {
-    for (unsigned i = 0; i < branch->save->tree->chunk_count; i++) {
+    for (unsigned i = 0; i < branch->save->tree->chunk.count; i++) {
         struct tfs_node other = tfs_node_sibling_file(node, i, 0);
         if (fresh->waiting[i] == NULL || other.file == node->file)
             continue;
@@ -186,9 +186,9 @@ static bool is_gone(const struct tfs_branch *branch, const struct tfs_node *node
 /* Does the tree show no stored bytes, which would say what else is in a new chunk? */
 static bool lacks_raw(const struct tfs_save *save)
 {
-    for (unsigned i = 0; i < save->tree->chunk_count; i++)
-        if ((save->tree->chunk_files[i].flags & TFS_FILE_RAW) != 0 &&
-            tfs_file_is_chosen(&save->tree->chunk_files[i], save->options.views))
+    for (unsigned i = 0; i < save->tree->chunk.count; i++)
+        if ((save->tree->chunk.files[i].flags & TFS_FILE_RAW) != 0 &&
+            tfs_file_is_chosen(&save->tree->chunk.files[i], save->options.views))
             return false;
     return true;
 }
@@ -207,8 +207,8 @@ static int remove_uncreated(const struct tfs_branch *branch, struct tfs_edit *ed
     const struct tfs_fresh *fresh = tfs_fresh_find(&s->overlay, self);
     uint32_t kept = fresh != NULL && fresh->hidden ? fresh->created | fresh->written : UINT32_MAX;
     pthread_mutex_unlock(&s->lock);
-    for (unsigned i = 0; i < save->tree->chunk_count; i++) {
-        const struct tfs_file *file = &save->tree->chunk_files[i];
+    for (unsigned i = 0; i < save->tree->chunk.count; i++) {
+        const struct tfs_file *file = &save->tree->chunk.files[i];
         struct tfs_node node = tfs_node_sibling_file(self, i, 0);
         if ((file->flags & TFS_FILE_OPTIONAL) == 0 || (kept >> i & 1) != 0 ||
             (int)i == self->file || tfs_node_exists(save, tfs_edit_doc(edit), &node) != 1)

@@ -44,7 +44,7 @@ static void parent_changed(struct tfs_session *s, const struct tfs_node *node)
 static int hide_names(struct tfs_session *s, const struct tfs_node *top)
 {
     const struct tfs_tree *tree = tfs_ops_branch(s, top)->save->tree;
-    const struct tfs_schema schema = {tree->group_files, tree->group_count};
+    const struct tfs_schema schema = tree->group;
 
     for (unsigned i = 0; i < schema.count; i++) {
         struct tfs_node node = tfs_node_sibling_file(top, i, 0);

@@ -140,7 +140,7 @@ static bool bump_all(struct tfs_branch *branch, const struct tfs_publication *ch
     size_t chunks = 0;
 
     (void)tfs_doc_diff(change->before, change->after, count_chunk, &chunks);
-    return tfs_views_bump_all(&branch->session->views, chunks * branch->save->tree->chunk_count);
+    return tfs_views_bump_all(&branch->session->views, chunks * branch->save->tree->chunk.count);
 }
 
 /* Caches and names hear of it. */

@@ -185,8 +185,8 @@ bool tfs_fresh_is_complete(const struct tfs_fresh *fresh, const struct tfs_save 
 {
     const unsigned views = save->options.views;
 
-    for (unsigned i = 0; i < save->tree->chunk_count; i++) {
-        const struct tfs_file *file = &save->tree->chunk_files[i];
+    for (unsigned i = 0; i < save->tree->chunk.count; i++) {
+        const struct tfs_file *file = &save->tree->chunk.files[i];
         bool required = (file->flags & TFS_FILE_OPTIONAL) == 0 && file->lens->put != NULL &&
                         tfs_file_is_chosen(file, views) && !tfs_file_completes_table(file, views);
         if (required && (fresh->written >> i & 1) == 0)
@@ -283,7 +283,7 @@ void tfs_overlay_forget_chunk(struct tfs_overlay *overlay, const struct tfs_node
                               const struct tfs_tree *tree)
 {
     tfs_fresh_remove(overlay, chunk);
-    each_name(overlay, chunk, tree->chunk_count, tfs_whiteout_remove);
+    each_name(overlay, chunk, tree->chunk.count, tfs_whiteout_remove);
 }
 
 static void linger_if_removed(struct tfs_overlay *overlay, const struct tfs_node *node)
@@ -298,7 +298,7 @@ void tfs_overlay_linger_chunk(struct tfs_overlay *overlay, const struct tfs_node
                               const struct tfs_tree *tree)
 {
     if (node->scope == TFS_SCOPE_CHUNK)
-        each_name(overlay, node, tree->chunk_count, linger_if_removed);
+        each_name(overlay, node, tree->chunk.count, linger_if_removed);
 }
 
 void tfs_overlay_linger_group(struct tfs_overlay *overlay, const struct tfs_node *node)

@@ -139,9 +139,9 @@ struct tfs_fresh {
     struct tfs_node node;                    /* the chunk's directory */
     bool hidden;                             /* names not created yet are absent */
     int64_t deadline;                        /* of hiding */
-    uint32_t created;                        /* bit i: chunk_files[i] was created */
+    uint32_t created;                        /* bit i: chunk.files[i] was created */
     uint32_t directories;                    /* bit i: directory TFS_DIR_SUB + i was made */
-    uint32_t written;                        /* bit i: chunk_files[i] was accepted once */
+    uint32_t written;                        /* bit i: chunk.files[i] was accepted once */
     struct tfs_blob *waiting[TFS_FILES_MAX]; /* texts that wait for another file of the chunk */
 };
 

@@ -1,5 +1,5 @@
 /*
- * The files of one scope of a tree (formats/format.h, struct tfs_tree): their paths, with
+ * The files of one scope of a tree (formats/format.h, struct tfs_schema): their paths, with
  * directories to any depth, taken apart. A scope's directories are numbered by enum tfs_directory
  * (node.h), in the order in which the paths name them, one before what is in it.
  *
@@ -9,11 +9,6 @@
 #define TFS_FS_SCHEMA_H
 
 #include "formats/format.h"
-
-struct tfs_schema {
-    const struct tfs_file *files;
-    unsigned count;
-};
 
 /* Does the file lie in the directory of that path, "" for the top one; or in one of those in it? */
 bool tfs_schema_is_in(const struct tfs_file *file, struct tfs_span directory);

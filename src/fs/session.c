@@ -181,9 +181,9 @@ int tfs_session_add_file(struct tfs_session *s, const char *name, struct tfs_spa
 /* Has some file of the schema this name? */
 static bool is_name_of_file(const struct tfs_tree *tree, const char *name)
 {
-    for (unsigned i = 0; i < tree->root_count + tree->chunk_count; i++) {
+    for (unsigned i = 0; i < tree->root.count + tree->chunk.count; i++) {
         const struct tfs_file *file =
-            i < tree->root_count ? &tree->root_files[i] : &tree->chunk_files[i - tree->root_count];
+            i < tree->root.count ? &tree->root.files[i] : &tree->chunk.files[i - tree->root.count];
         if (strcmp(tfs_schema_file_name(file), name) == 0)
             return true;
     }
@@ -533,7 +533,7 @@ static void keep_times(struct tfs_session *s, struct tfs_branch *branch)
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
         struct tfs_node node = tfs_node_of_chunk(chunk);
         node.store = branch->number;
-        if (tfs_views_latest(&s->views, &node, branch->save->tree->chunk_count, &times))
+        if (tfs_views_latest(&s->views, &node, branch->save->tree->chunk.count, &times))
             tfs_kept_times_note(&branch->kept, &notes, branch->save, doc, chunk, times.mtime,
                                 times.ctime);
     }

@@ -342,7 +342,7 @@ static struct tfs_size *size_place(struct tfs_views *views, const struct tfs_vie
 {
     if (views->sizes == NULL)
         return NULL;
-    uint64_t number = (view->id >> 16) * view->save->tree->chunk_count + (view->id & 0xffff);
+    uint64_t number = (view->id >> 16) * view->save->tree->chunk.count + (view->id & 0xffff);
 
     return &views->sizes[number % TFS_SIZES];
 }

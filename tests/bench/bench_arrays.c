@@ -149,9 +149,9 @@ int main(int argc, char **argv)
     must(tfs_save_open(argv[1], NULL, &options, &save, &err));
     if (tfs_save_lacks(save, save->doc, NULL))
         must(tfs_save_complete(save, NULL, &err));
-    for (unsigned i = 0; i < save->tree->chunk_count; i++)
-        if (strcmp(save->tree->chunk_files[i].path, argv[2]) == 0)
-            lens = save->tree->chunk_files[i].lens;
+    for (unsigned i = 0; i < save->tree->chunk.count; i++)
+        if (strcmp(save->tree->chunk.files[i].path, argv[2]) == 0)
+            lens = save->tree->chunk.files[i].lens;
     for (unsigned round = 0; lens != NULL && round < ROUNDS; round++)
         for (unsigned i = 0; i < 2; i++) {
             const double start = time_of(CLOCK_MONOTONIC);

@@ -83,9 +83,9 @@ static void open_save(const char *path)
     const struct tfs_open_options options = {.inflate_limit = TFS_INFLATE_LIMIT};
 
     must(tfs_save_open(path, NULL, &options, &save, &err));
-    for (unsigned i = 0; i < save->tree->chunk_count; i++)
-        if (strcmp(save->tree->chunk_files[i].path, "voxels.csv") == 0)
-            lens = save->tree->chunk_files[i].lens;
+    for (unsigned i = 0; i < save->tree->chunk.count; i++)
+        if (strcmp(save->tree->chunk.files[i].path, "voxels.csv") == 0)
+            lens = save->tree->chunk.files[i].lens;
     chunks = save->doc->count < CHUNKS_MAX ? save->doc->count : CHUNKS_MAX;
     render();
     for (size_t i = 0; i < chunks; i++)

@@ -81,7 +81,7 @@ static void edit_text(struct tfs_cursor *in, const char *path)
         const struct tfs_key key = tfs_doc_at(save->doc, chunk % save->doc->count)->key;
         const struct tfs_tree *tree = save->tree;
         tfs_buf_printf(&name, "chunks/%d_%d_%d/%s", key.x, key.y, key.z,
-                       tree->chunk_files[file % tree->chunk_count].path);
+                       tree->chunk.files[file % tree->chunk.count].path);
         tfs_buf_u8(&name, 0);
         if (key.group == 0 &&
             tfs_tree_resolve(save, save->doc, (const char *)name.data, true, &node) == 0 &&

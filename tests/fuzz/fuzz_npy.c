@@ -16,9 +16,9 @@ static const struct tfs_file *array_file(unsigned number)
 {
     unsigned first = 0;
 
-    while ((tfs_rbx_tree.chunk_files[first].views & TFS_VIEWS_ARRAYS) == 0)
+    while ((tfs_rbx_tree.chunk.files[first].views & TFS_VIEWS_ARRAYS) == 0)
         first++;
-    return &tfs_rbx_tree.chunk_files[first + number % (tfs_rbx_tree.chunk_count - first)];
+    return &tfs_rbx_tree.chunk.files[first + number % (tfs_rbx_tree.chunk.count - first)];
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

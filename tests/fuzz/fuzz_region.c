@@ -80,9 +80,9 @@ static void check_chunk(struct tfs_save *save, struct tfs_doc *doc, const struct
 
     if (!damaged)
         REQUIRE(tfs_cells_check(save, doc, chunk->key, NULL, &err) == 0);
-    for (unsigned i = 0; i < tree->chunk_count; i++)
-        if (!damaged || (tree->chunk_files[i].flags & TFS_FILE_RAW))
-            check_file(save, doc, &tree->chunk_files[i], chunk->key, damaged);
+    for (unsigned i = 0; i < tree->chunk.count; i++)
+        if (!damaged || (tree->chunk.files[i].flags & TFS_FILE_RAW))
+            check_file(save, doc, &tree->chunk.files[i], chunk->key, damaged);
 }
 
 struct collector {
@@ -132,14 +132,14 @@ static void fuzz_file(struct tfs_span input)
     } else {
         for (size_t i = 0; i < doc->count && i < CHUNKS_MAX; i++)
             check_chunk(&save, doc, tfs_doc_at(doc, i));
-        check_file(&save, doc, &tree->root_files[0], (struct tfs_key){0}, true);
-        check_file(&save, doc, &tree->root_files[1], (struct tfs_key){0}, doc->count == 0);
+        check_file(&save, doc, &tree->root.files[0], (struct tfs_key){0}, true);
+        check_file(&save, doc, &tree->root.files[1], (struct tfs_key){0}, doc->count == 0);
         /* Arrays are as large as the bounds; nobody asks for them but by a range. */
-        for (unsigned i = 2; i < tree->root_count; i++)
-            if (tree->root_files[i].views != TFS_VIEWS_ARRAYS &&
-                tree->root_files[i].count(tree, doc) > 0)
-                check_file(&save, doc, &tree->root_files[i], (struct tfs_key){0},
-                           tree->root_files[i].lens->put == NULL);
+        for (unsigned i = 2; i < tree->root.count; i++)
+            if (tree->root.files[i].views != TFS_VIEWS_ARRAYS &&
+                tree->root.files[i].count(tree, doc) > 0)
+                check_file(&save, doc, &tree->root.files[i], (struct tfs_key){0},
+                           tree->root.files[i].lens->put == NULL);
         check_encode(&save, doc);
     }
     forget(&save);
@@ -162,8 +162,8 @@ static void fuzz_body(uint32_t version, struct tfs_span body)
     REQUIRE(tfs_doc_create(facts, &empty, &err) == 0);
     REQUIRE(tfs_edit_open(empty, &edit, &err) == 0);
     REQUIRE(tfs_chunk_create(&save, &edit, (struct tfs_key){0}, &err) == 0);
-    if (tree->chunk_files[0].lens->put(
-            &save, &edit, tfs_lens_at(tree->chunk_files[0].lens, (struct tfs_key){0}, 0), body,
+    if (tree->chunk.files[0].lens->put(
+            &save, &edit, tfs_lens_at(tree->chunk.files[0].lens, (struct tfs_key){0}, 0), body,
             &put, &err) < 0) {
         REQUIRE(err.code == -EBADMSG && err.text[0] != '\0');
     } else {

@@ -16,7 +16,7 @@ static unsigned count_texts(void)
 {
     unsigned count = 0;
 
-    while ((tfs_rbx_tree.chunk_files[count].views & TFS_VIEWS_ARRAYS) == 0)
+    while ((tfs_rbx_tree.chunk.files[count].views & TFS_VIEWS_ARRAYS) == 0)
         count++;
     return count;
 }
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size == 0)
         return 0;
-    const struct tfs_file *file = &tfs_rbx_tree.chunk_files[data[0] % count_texts()];
+    const struct tfs_file *file = &tfs_rbx_tree.chunk.files[data[0] % count_texts()];
     place_open_hex(&c, chunk);
     if (place_put(&c, file->lens, key, (struct tfs_span){data + 1, size - 1}, &put, &err) < 0) {
         REQUIRE(err.code == -EBADMSG && err.text[0] != '\0');

@@ -21,5 +21,5 @@ static const char *join(const struct tfs_file *files, unsigned count, uint32_t b
 
 const char *changed_chunk_files(const struct tfs_tree *tree, uint32_t bits)
 {
-    return join(tree->chunk_files, tree->chunk_count, bits);
+    return join(tree->chunk.files, tree->chunk.count, bits);
 }

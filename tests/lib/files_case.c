@@ -126,8 +126,8 @@ static const struct tfs_file *find(struct tree_files *c, struct tfs_key key, con
 {
     const struct tfs_tree *tree = c->save->tree;
     bool root = key.group == UINT32_MAX;
-    const struct tfs_file *files = root ? tree->root_files : tree->chunk_files;
-    unsigned count = root ? tree->root_count : tree->chunk_count;
+    const struct tfs_file *files = root ? tree->root.files : tree->chunk.files;
+    unsigned count = root ? tree->root.count : tree->chunk.count;
 
     for (unsigned i = 0; i < count; i++)
         if (is_called(c, &files[i], name))

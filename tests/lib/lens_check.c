@@ -177,8 +177,8 @@ static bool family_reads_otherwise(const struct kept *k)
 {
     const struct tfs_tree *tree = k->save->tree;
 
-    for (unsigned i = 0; i < tree->root_count && tree->chunk_create == NULL; i++) {
-        const struct tfs_file *file = &tree->root_files[i];
+    for (unsigned i = 0; i < tree->root.count && tree->chunk_create == NULL; i++) {
+        const struct tfs_file *file = &tree->root.files[i];
         uint32_t members =
             file->family == NULL || file->views == 0 ? 0 : file->count(tree, k->after);
         for (uint32_t m = 0; m < members; m++)
@@ -195,9 +195,9 @@ static int check_kept(void *arg, const struct tfs_chunk *before, const struct tf
 
     if (before == NULL || after == NULL || family_reads_otherwise(k))
         return 0;
-    for (unsigned i = 0; i < tree->chunk_count; i++)
-        if ((tree->chunk_files[i].flags & TFS_FILE_RAW) == 0 &&
-            reads_otherwise(k, &tree->chunk_files[i], (struct tfs_at){.key = after->key}))
+    for (unsigned i = 0; i < tree->chunk.count; i++)
+        if ((tree->chunk.files[i].flags & TFS_FILE_RAW) == 0 &&
+            reads_otherwise(k, &tree->chunk.files[i], (struct tfs_at){.key = after->key}))
             return 0;
     fprintf(stderr, "chunk %d_%d_%d of group %u reads as before and has other bytes\n",
             after->key.x, after->key.y, after->key.z, after->key.group);
@@ -371,19 +371,19 @@ static unsigned take_scope(struct lens_check *c, uint8_t holder, uint8_t *file,
                            struct tfs_node *node)
 {
     const struct tfs_tree *tree = c->save->tree;
-    const uint32_t groups = tree->group_count > 0 ? tree->groups(c->doc) - 1 : 0;
+    const uint32_t groups = tree->group.count > 0 ? tree->groups(c->doc) - 1 : 0;
 
     *node = (struct tfs_node){.scope = TFS_SCOPE_ROOT};
     if (holder % (c->doc->count + 1) > 0) {
         *node = tfs_node_of_chunk(tfs_doc_at(c->doc, holder % (c->doc->count + 1) - 1));
-        return tree->chunk_count;
+        return tree->chunk.count;
     }
-    *file = (uint8_t)(*file % (tree->root_count + groups * tree->group_count));
-    if (*file < tree->root_count)
-        return tree->root_count;
-    *file = (uint8_t)(*file - tree->root_count);
-    *node = tfs_node_of_group(1 + *file / tree->group_count);
-    return tree->group_count;
+    *file = (uint8_t)(*file % (tree->root.count + groups * tree->group.count));
+    if (*file < tree->root.count)
+        return tree->root.count;
+    *file = (uint8_t)(*file - tree->root.count);
+    *node = tfs_node_of_group(1 + *file / tree->group.count);
+    return tree->group.count;
 }
 
 /* The file that three bytes name; false: there is none. */

@@ -21,7 +21,7 @@
 /* The files of a chunk, as the tree has them. */
 enum chunk_file { PLACE_RAW, PLACE_VOXELS, PLACE_MATERIALS, PLACE_OCCUPANCY, PLACE_WATER };
 #define PLACE_FILES      5
-#define PLACE_LENS(file) (tfs_rbx_tree.chunk_files[file].lens)
+#define PLACE_LENS(file) (tfs_rbx_tree.chunk.files[file].lens)
 
 /* Opens the bytes with that container's codec. */
 void place_open(struct tree_files *c, const struct tfs_container *container,

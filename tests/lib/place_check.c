@@ -17,8 +17,8 @@ static void check_chunk(struct tree_files *c, const struct tfs_chunk *chunk)
     const struct tfs_key key = chunk->key;
     struct tfs_error err = {0};
     REQUIRE(tfs_cells_check(c->save, c->doc, key, NULL, &err) == 0);
-    for (unsigned i = 0; i < tfs_rbx_tree.chunk_count && chunk->tag <= LOG2_MAX; i++) {
-        const struct tfs_lens *lens = tfs_rbx_tree.chunk_files[i].lens;
+    for (unsigned i = 0; i < tfs_rbx_tree.chunk.count && chunk->tag <= LOG2_MAX; i++) {
+        const struct tfs_lens *lens = tfs_rbx_tree.chunk.files[i].lens;
         const struct tfs_doc *before = c->doc;
         struct tfs_put put = {0};
         struct maker_bytes text = place_get(c, lens, key);

@@ -267,13 +267,12 @@ static const struct tfs_file root_files[] = {
     TFS_ARRAY_FILE("level", LEVEL),
 };
 
-static const struct tfs_tree tree = {.root_files = root_files,
-                                     .root_count = sizeof(root_files) / sizeof(*root_files),
-                                     .chunk_files = chunk_files,
-                                     .chunk_count = sizeof(chunk_files) / sizeof(*chunk_files),
-                                     .cells = &kind,
-                                     .chunk_create = chunk_create,
-                                     .chunk_move = chunk_move};
+static const struct tfs_tree tree = {
+    .root = {root_files, sizeof(root_files) / sizeof(*root_files)},
+    .chunk = {chunk_files, sizeof(chunk_files) / sizeof(*chunk_files)},
+    .cells = &kind,
+    .chunk_create = chunk_create,
+    .chunk_move = chunk_move};
 
 static const struct tfs_file_codec codec = {.decode = read_file, .encode = write_file};
 

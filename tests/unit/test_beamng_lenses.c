@@ -356,9 +356,9 @@ static const struct tfs_lens *lens_of(const struct tree_files *of, const char *p
     const struct tfs_tree *tree = of->save->tree;
     unsigned i = 0;
 
-    while (strcmp(tree->root_files[i].path, path) != 0)
+    while (strcmp(tree->root.files[i].path, path) != 0)
         i++;
-    return tree->root_files[i].lens;
+    return tree->root.files[i].lens;
 }
 
 /* The file in parts, the last one first: that needs the sums of all. */

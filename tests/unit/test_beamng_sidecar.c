@@ -227,7 +227,7 @@ static int put_and_commit(struct tfs_save *save, unsigned file, const char *text
 {
     struct tfs_edit edit;
     struct tfs_put put = {0};
-    const struct tfs_lens *lens = save->tree->root_files[file].lens;
+    const struct tfs_lens *lens = save->tree->root.files[file].lens;
     struct tfs_at at = tfs_lens_at(lens, (struct tfs_key){0}, 0);
 
     ck_assert_int_eq(tfs_edit_open(save->doc, &edit, err), 0);
@@ -245,7 +245,7 @@ static void check_info(struct tfs_save *save, const char *line)
     struct tfs_at at = {0};
     struct tfs_error err = {0};
 
-    ck_assert_int_eq(save->tree->root_files[0].lens->get(save, save->doc, at, &info, &err), 0);
+    ck_assert_int_eq(save->tree->root.files[0].lens->get(save, save->doc, at, &info, &err), 0);
     tfs_buf_u8(&info, '\0');
     ck_assert_msg(strstr((const char *)info.data, line) != NULL, "no '%s' in:\n%s", line,
                   (const char *)info.data);

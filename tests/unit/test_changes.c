@@ -159,11 +159,11 @@ START_TEST(removal_of_a_file_whose_chunk_stays_is_kept)
     maker_entities(&chunk->body, NULL, -1);
     cosmic_open_maker(&c, &r);
     struct tfs_tree tree = *c.save->tree;
-    memcpy(files, tree.chunk_files, tree.chunk_count * sizeof(files[0]));
-    for (unsigned i = 0; i < tree.chunk_count; i++)
+    memcpy(files, tree.chunk.files, tree.chunk.count * sizeof(files[0]));
+    for (unsigned i = 0; i < tree.chunk.count; i++)
         if (strcmp(files[i].path, "lights/sky.txt") == 0)
             files[i].views |= TFS_VIEWS_RAW;
-    tree.chunk_files = files;
+    tree.chunk.files = files;
 
     const struct tfs_key key = tfs_doc_at(c.doc, 0)->key;
     struct tfs_doc *without = tfs_doc_ref(c.doc);

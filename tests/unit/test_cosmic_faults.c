@@ -319,9 +319,9 @@ static void read_all(void)
             maker_release(&raw);
             continue;
         }
-        for (unsigned f = 0; f < c.save->tree->chunk_count; f++) {
+        for (unsigned f = 0; f < c.save->tree->chunk.count; f++) {
             struct maker_bytes bytes =
-                cosmic_get(&c, chunk->key, c.save->tree->chunk_files[f].path);
+                cosmic_get(&c, chunk->key, c.save->tree->chunk.files[f].path);
             maker_release(&bytes);
         }
     }

@@ -423,7 +423,7 @@ START_TEST(changes_name_the_files_that_read_differently)
                      "raw.bin voxels.csv palette.txt blocks.txt lights/sky.txt arrays/blocks.npy "
                      "arrays/lights/sky.npy");
     ck_assert_uint_eq(tree->chunk_changes(NULL, tfs_doc_find(c.doc, key)),
-                      (UINT32_C(1) << tree->chunk_count) - 1);
+                      (UINT32_C(1) << tree->chunk.count) - 1);
     tfs_doc_unref(before);
     maker_region_release(&r);
 }

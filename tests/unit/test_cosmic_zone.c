@@ -444,9 +444,9 @@ static unsigned *model_draw_chunk(struct tfs_key *key)
 
 static const struct tfs_lens *lens_of(const char *name)
 {
-    for (unsigned i = 0; i < save->tree->chunk_count; i++)
-        if (strcmp(save->tree->chunk_files[i].path, name) == 0)
-            return save->tree->chunk_files[i].lens;
+    for (unsigned i = 0; i < save->tree->chunk.count; i++)
+        if (strcmp(save->tree->chunk.files[i].path, name) == 0)
+            return save->tree->chunk.files[i].lens;
     ck_abort_msg("no file %s", name);
     return NULL;
 }

@@ -261,20 +261,20 @@ START_TEST(chunk_copied_file_by_file_arrives)
     ck_assert_int_eq(files_open(&c, scratch_path("region")), 0);
     ck_assert_int_eq(files_put_text(&c, from, "metadata.txt", "voxel 1 2 3 u64 5"), 0);
     tree = c.save->tree;
-    for (unsigned i = 0; i < tree->chunk_count; i++)
-        texts[i] = files_get(&c, from, tree->chunk_files[i].path);
+    for (unsigned i = 0; i < tree->chunk.count; i++)
+        texts[i] = files_get(&c, from, tree->chunk.files[i].path);
     tree_files_close(&c);
     voxel_stream(scratch_path("save"), 2, 1);
     ck_assert_int_eq(files_open(&c, scratch_path("save")), 0);
     ck_assert_int_eq(files_create(&c, to), 0);
     c.how.fresh = true;
-    for (unsigned i = 0; i < tree->chunk_count; i++)
-        ck_assert_msg(files_put(&c, to, tree->chunk_files[i].path, tfs_buf_span(&texts[i])) == 0,
-                      "%s: %s", tree->chunk_files[i].path, c.err.text);
+    for (unsigned i = 0; i < tree->chunk.count; i++)
+        ck_assert_msg(files_put(&c, to, tree->chunk.files[i].path, tfs_buf_span(&texts[i])) == 0,
+                      "%s: %s", tree->chunk.files[i].path, c.err.text);
     c.how.fresh = false;
-    for (unsigned i = 0; i < tree->chunk_count; i++) {
-        struct tfs_buf found = files_get(&c, to, tree->chunk_files[i].path);
-        bool table = strcmp(tree->chunk_files[i].path, "voxels.csv") == 0;
+    for (unsigned i = 0; i < tree->chunk.count; i++) {
+        struct tfs_buf found = files_get(&c, to, tree->chunk.files[i].path);
+        bool table = strcmp(tree->chunk.files[i].path, "voxels.csv") == 0;
         /* Its voxels have the coordinates of their new place. */
         ck_assert(table != tfs_span_equal(tfs_buf_span(&found), tfs_buf_span(&texts[i])));
         tfs_buf_release(&found);

@@ -401,8 +401,8 @@ static void open_with_files(unsigned linger_ms)
     tfs_session_close(session);
     struct tfs_save *opened = fake_save_create();
     tree = *opened->tree;
-    tree.group_files = group_files;
-    tree.group_count = sizeof(group_files) / sizeof(group_files[0]);
+    tree.group.files = group_files;
+    tree.group.count = sizeof(group_files) / sizeof(group_files[0]);
     opened->tree = &tree;
     open_save_with(opened, (struct tfs_session_options){.linger_ms = linger_ms});
 }

@@ -235,8 +235,8 @@ static void try_root(void)
     const struct tfs_tree *tree = save->tree;
     struct tfs_node node = {.scope = TFS_SCOPE_ROOT};
 
-    for (unsigned f = 0; f < tree->root_count; f++) {
-        const struct tfs_file *file = &tree->root_files[f];
+    for (unsigned f = 0; f < tree->root.count; f++) {
+        const struct tfs_file *file = &tree->root.files[f];
         uint32_t members = file->count == NULL ? 1 : file->count(tree, save->doc);
         node.file = (int)f;
         for (node.member = 0; node.member < members; node.member++)
@@ -257,8 +257,8 @@ static void try_chunks(void)
 {
     struct tfs_buf text = {0};
 
-    for (unsigned f = 0; f < save->tree->chunk_count && save->doc->count > 0; f++) {
-        if ((save->tree->chunk_files[f].flags & TFS_FILE_RAW) != 0)
+    for (unsigned f = 0; f < save->tree->chunk.count && save->doc->count > 0; f++) {
+        if ((save->tree->chunk.files[f].flags & TFS_FILE_RAW) != 0)
             continue;
         for (unsigned i = 0; i < PAIRS; i++) {
             const struct tfs_node from = chunk_node(f), to = chunk_node(f);

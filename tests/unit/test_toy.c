@@ -82,9 +82,9 @@ static void change_pixels(void)
 static void change_text(void)
 {
     const struct tfs_tree *tree = save->tree;
-    const unsigned file = draw(tree->chunk_count), from = draw((uint32_t)check.doc->count);
+    const unsigned file = draw(tree->chunk.count), from = draw((uint32_t)check.doc->count);
     const uint8_t to = (uint8_t)(1 + draw((uint32_t)check.doc->count));
-    const struct tfs_lens *lens = tree->chunk_files[file].lens;
+    const struct tfs_lens *lens = tree->chunk.files[file].lens;
     struct tfs_at at = tfs_lens_at(lens, tfs_doc_at(check.doc, from)->key, 0);
     struct tfs_buf op = {0}, text = {0};
     struct tfs_error err = {0};

@@ -106,10 +106,8 @@ static uint32_t five_groups(const struct tfs_doc *doc)
 }
 
 static const struct tfs_tree toy = {
-    .root_files = root_files,
-    .root_count = 5,
-    .chunk_files = chunk_files,
-    .chunk_count = 5,
+    .root = {root_files, 5},
+    .chunk = {chunk_files, 5},
     .group_dir = "lods",
     .group_label = 1,
     .groups = five_groups,
@@ -117,7 +115,7 @@ static const struct tfs_tree toy = {
 };
 static const struct tfs_tree toy_regions = {
     .group_dir = "regions", .groups = five_groups, .fixed_groups = true};
-static const struct tfs_tree toy_flat = {.root_count = 0};
+static const struct tfs_tree toy_flat = {.root.count = 0};
 
 static struct tfs_save save;
 static struct tfs_doc *doc;
@@ -658,7 +656,7 @@ static const struct tfs_file deep_files[] = {
     {.path = "b/five.txt", .lens = &plain_lens},
 };
 static const struct tfs_tree toy_deep = {
-    .root_files = deep_files, .root_count = 7, .chunk_files = deep_files, .chunk_count = 7};
+    .root = {deep_files, 7}, .chunk.files = deep_files, .chunk.count = 7};
 
 static const struct {
     const char *directory, *listing;
@@ -763,8 +761,8 @@ START_TEST(schema_of_every_format_has_the_files_of_a_directory_together)
 {
     for (size_t i = 0; tfs_containers[i] != NULL; i++) {
         const struct tfs_tree *tree = tfs_containers[i]->tree;
-        check_directories(tree->root_files, tree->root_count);
-        check_directories(tree->chunk_files, tree->chunk_count);
+        check_directories(tree->root.files, tree->root.count);
+        check_directories(tree->chunk.files, tree->chunk.count);
     }
 }
 END_TEST

@@ -200,8 +200,8 @@ static int print_arrays(struct tfs_save *save, const struct tfs_doc *doc, uint32
                         struct tfs_buf *out, struct tfs_error *err)
 {
     const struct tfs_tree *tree = save->tree;
-    const struct tfs_file *files = group == 0 ? tree->root_files : tree->group_files;
-    const unsigned count = group == 0 ? tree->root_count : tree->group_count;
+    const struct tfs_file *files = group == 0 ? tree->root.files : tree->group.files;
+    const unsigned count = group == 0 ? tree->root.count : tree->group.count;
     bool first = true;
     struct tfs_array a;
 

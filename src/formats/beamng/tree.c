@@ -164,10 +164,8 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
 }
 
 const struct tfs_tree tfs_beamng_tree = {
-    .root_files = root_files,
-    .root_count = ROOT_COUNT,
-    .chunk_files = chunk_files,
-    .chunk_count = CHUNK_COUNT,
+    .root = {root_files, ROOT_COUNT},
+    .chunk = {chunk_files, CHUNK_COUNT},
     .cells = &tfs_beamng_cells,
     .fits = fits,
     .chunk_changes = chunk_changes,

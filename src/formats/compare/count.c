@@ -394,16 +394,16 @@ static int add_files(struct tfs_chunk_count *sum, const struct tfs_side *side, s
 {
     const struct tfs_tree *tree = side->save->tree;
 
-    for (unsigned i = 0; i < tree->chunk_count; i++) {
+    for (unsigned i = 0; i < tree->chunk.count; i++) {
         bool there;
-        if ((tree->chunk_files[i].flags & (TFS_FILE_APART | TFS_FILE_SUMMED)) != TFS_FILE_APART)
+        if ((tree->chunk.files[i].flags & (TFS_FILE_APART | TFS_FILE_SUMMED)) != TFS_FILE_APART)
             continue;
-        if (tfs_side_read(side, &tree->chunk_files[i], key, &sum->text, &there, err) < 0)
+        if (tfs_side_read(side, &tree->chunk.files[i], key, &sum->text, &there, err) < 0)
             return err->code;
         if (!there)
             continue;
         sum->checksum = tfs_checksum(tfs_buf_span(&sum->text), sum->checksum + i + 1);
-        sum->placed |= (tree->chunk_files[i].flags & TFS_FILE_OPTIONAL) != 0;
+        sum->placed |= (tree->chunk.files[i].flags & TFS_FILE_OPTIONAL) != 0;
     }
     return 0;
 }

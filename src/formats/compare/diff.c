@@ -136,7 +136,7 @@ int tfs_diff_root(struct tfs_diff *diff, uint32_t *files, struct tfs_error *err)
     const struct tfs_tree *tree = diff->walk.sides[TFS_BEFORE].save->tree;
 
     *files = 0;
-    return compare_files(diff, tree->root_files, tree->root_count, (struct tfs_key){0}, files, err);
+    return compare_files(diff, tree->root.files, tree->root.count, (struct tfs_key){0}, files, err);
 }
 
 /* Both sides have the chunk, with other bytes: do they say something else? */
@@ -147,7 +147,7 @@ static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct
 
     if (tfs_two_chunks_open(&diff->cells, diff->walk.sides, chunk, &why) == 0 &&
         tfs_two_chunks_count(&diff->cells, chunk, &why) == 0)
-        compare_files(diff, tree->chunk_files, tree->chunk_count, chunk->key, &chunk->files, &why);
+        compare_files(diff, tree->chunk.files, tree->chunk.count, chunk->key, &chunk->files, &why);
     if (why.code < 0 && !tfs_is_damage(why.code))
         *err = why;
     else if (why.code < 0)

@@ -40,7 +40,7 @@ struct tfs_diff_chunk {
     uint64_t voxels;                           /* that differ */
     struct tfs_diff_box box;                   /* of these */
     struct tfs_diff_heights heights;
-    uint32_t files; /* bit i: chunk_files[i] of the tree of `before` differs */
+    uint32_t files; /* bit i: chunk.files[i] of the tree of `before` differs */
 };
 
 /* Consecutive voxels of one row that differ and have one name on a side. */
@@ -83,7 +83,7 @@ const struct tfs_diff_count *tfs_diff_counts(const struct tfs_diff *diff, size_t
 /* The rows of what was counted last. Returns what `row` returned, or a failure. */
 int tfs_diff_rows(struct tfs_diff *diff, tfs_diff_row_fn row, void *arg, struct tfs_error *err);
 
-/* Bit i: root_files[i] of the tree of `before` differs (TFS_FILE_APART). */
+/* Bit i: root.files[i] of the tree of `before` differs (TFS_FILE_APART). */
 int tfs_diff_root(struct tfs_diff *diff, uint32_t *files, struct tfs_error *err);
 
 /* Chunks that neither side could read: whether they differ is not known. */

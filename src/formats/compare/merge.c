@@ -77,7 +77,7 @@ static int put_stored(struct merging *m, const struct tfs_chunk *theirs, struct 
 static int put_file(struct merging *m, struct tfs_key key, unsigned file, enum tfs_merge_side from,
                     struct tfs_error *err)
 {
-    const struct tfs_file *f = &m->tree->chunk_files[file];
+    const struct tfs_file *f = &m->tree->chunk.files[file];
     struct tfs_save *save = m->merge->sides[m->merge->carrier].save;
     const struct tfs_side now = {save, tfs_edit_doc(m->edit)};
     const struct tfs_at at = tfs_lens_at(f->lens, key, 0);
@@ -114,8 +114,8 @@ static int put_voxels(struct merging *m, struct tfs_key key, enum tfs_merge_side
         tfs_three_chunks_compare(&trio, &alone, err) == 0)
         tfs_three_chunks_apply(&trio, m->merge, m->edit, TFS_MERGE_OURS, err);
     tfs_three_chunks_release(&trio);
-    for (unsigned i = 0; i < m->tree->chunk_count && err->code == 0; i++)
-        if (m->tree->chunk_files[i].flags & TFS_FILE_APART)
+    for (unsigned i = 0; i < m->tree->chunk.count && err->code == 0; i++)
+        if (m->tree->chunk.files[i].flags & TFS_FILE_APART)
             put_file(m, key, i, side, err);
     return err->code;
 }
@@ -163,7 +163,7 @@ static int decide(struct merging *m, triple chunks, enum tfs_merge_side side, st
 static int pick_file(struct merging *m, struct tfs_key key, unsigned file,
                      const bool exists[TFS_MERGE_SIDES], struct tfs_error *err)
 {
-    const struct tfs_file *f = &m->tree->chunk_files[file];
+    const struct tfs_file *f = &m->tree->chunk.files[file];
     bool there[TFS_MERGE_SIDES] = {0}, same[TFS_MERGE_SIDES];
 
     for (int i = 0; i < TFS_MERGE_SIDES; i++) {
@@ -187,9 +187,9 @@ static int pick_file(struct merging *m, struct tfs_key key, unsigned file,
 static int pick_files(struct merging *m, struct tfs_key key, const bool there[TFS_MERGE_SIDES],
                       struct tfs_error *err)
 {
-    for (unsigned i = 0; i < m->tree->chunk_count; i++) {
+    for (unsigned i = 0; i < m->tree->chunk.count; i++) {
         int result = 0;
-        if (m->tree->chunk_files[i].flags & TFS_FILE_APART)
+        if (m->tree->chunk.files[i].flags & TFS_FILE_APART)
             result = pick_file(m, key, i, there, err);
         if (result != 0)
             return result;
@@ -201,9 +201,9 @@ static int pick_files(struct merging *m, struct tfs_key key, const bool there[TF
 static bool picked_alone(struct merging *m, enum tfs_merge_side side, struct tfs_key key,
                          struct tfs_error *err)
 {
-    for (unsigned i = 0; i < m->tree->chunk_count; i++) {
+    for (unsigned i = 0; i < m->tree->chunk.count; i++) {
         bool there = false, wanted = false;
-        const struct tfs_file *f = &m->tree->chunk_files[i];
+        const struct tfs_file *f = &m->tree->chunk.files[i];
         if ((f->flags & TFS_FILE_APART) == 0 || m->picks[i] == side)
             continue;
         if (m->picks[i] == TFS_MERGE_BASE && !m->trio.there[TFS_MERGE_BASE])
@@ -226,8 +226,8 @@ static int put_result(struct merging *m, triple chunks, enum tfs_merge_side side
     if (put_side(m, chunks, side, key, err) < 0 ||
         tfs_three_chunks_apply(&m->trio, m->merge, m->edit, side, err) < 0)
         return err->code;
-    for (unsigned i = 0; i < m->tree->chunk_count && err->code == 0; i++)
-        if (m->tree->chunk_files[i].flags & TFS_FILE_APART && m->picks[i] != side &&
+    for (unsigned i = 0; i < m->tree->chunk.count && err->code == 0; i++)
+        if (m->tree->chunk.files[i].flags & TFS_FILE_APART && m->picks[i] != side &&
             chunks[m->picks[i]]->there)
             put_file(m, key, i, m->picks[i], err);
     return err->code;

@@ -256,12 +256,12 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
     return changes;
 }
 
-#define TREE(files, tiles)                                                                         \
+#define TREE(shown, tiles)                                                                         \
     {                                                                                              \
-        .root_files = root_files, .root_count = (files), .chunk_files = chunk_files,               \
-        .chunk_count = CHUNK_FILES, .cells = &tfs_cosmic_cells, .tiled = (tiles),                  \
-        .chunk_create = chunk_create, .chunk_remove = chunk_remove, .chunk_move = chunk_move,      \
-        .fits = fits, .chunk_changes = chunk_changes                                               \
+        .root = {root_files, (shown)}, .chunk = {chunk_files, CHUNK_FILES},                        \
+        .cells = &tfs_cosmic_cells, .tiled = (tiles), .chunk_create = chunk_create,                \
+        .chunk_remove = chunk_remove, .chunk_move = chunk_move, .fits = fits,                      \
+        .chunk_changes = chunk_changes                                                             \
     }
 
 const struct tfs_tree tfs_cosmic_reach_tree = TREE(ROOT_REGION_FILES, TFS_TILED_NEVER);

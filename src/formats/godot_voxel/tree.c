@@ -139,19 +139,19 @@ static uint32_t levels(const struct tfs_doc *doc)
 }
 
 #define FOR_ALL_CONTAINERS                                                                         \
-    .root_files = root_files, .root_count = ROOT_FILES, .chunk_files = chunk_files,                \
-    .group_files = level_files, .group_count = sizeof(level_files) / sizeof(level_files[0]),       \
-    .group_dir = "lods", .group_label = 1, .groups = levels, .cells = &tfs_godot_cells,            \
-    .fits = tfs_godot_rules_fit, .upgrade = tfs_godot_save_upgrade, .chunk_changes = chunk_changes
+    .root = {root_files, ROOT_FILES}, .chunk.files = chunk_files,                                  \
+    .group = {level_files, sizeof(level_files) / sizeof(level_files[0])}, .group_dir = "lods",     \
+    .group_label = 1, .groups = levels, .cells = &tfs_godot_cells, .fits = tfs_godot_rules_fit,    \
+    .upgrade = tfs_godot_save_upgrade, .chunk_changes = chunk_changes
 
 const struct tfs_tree tfs_godot_block_tree = {
     FOR_ALL_CONTAINERS,
-    .chunk_count = CHUNK_INSTANCES,
+    .chunk.count = CHUNK_INSTANCES,
 };
 
 const struct tfs_tree tfs_godot_region_tree = {
     FOR_ALL_CONTAINERS,
-    .chunk_count = CHUNK_INSTANCES,
+    .chunk.count = CHUNK_INSTANCES,
     .chunk_create = tfs_godot_chunk_create,
     .chunk_remove = tfs_godot_chunk_remove,
     .chunk_move = tfs_godot_chunk_move,
@@ -159,7 +159,7 @@ const struct tfs_tree tfs_godot_region_tree = {
 
 const struct tfs_tree tfs_godot_stream_tree = {
     FOR_ALL_CONTAINERS,
-    .chunk_count = CHUNK_FILES,
+    .chunk.count = CHUNK_FILES,
     .chunk_create = tfs_godot_chunk_create,
     .chunk_move = tfs_godot_chunk_move,
 };

@@ -170,10 +170,8 @@ static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
 }
 
 const struct tfs_tree tfs_luanti_tree = {
-    .root_files = root_files,
-    .root_count = ROOT_FILES,
-    .chunk_files = chunk_files,
-    .chunk_count = CHUNK_FILES,
+    .root = {root_files, ROOT_FILES},
+    .chunk = {chunk_files, CHUNK_FILES},
     .cells = &tfs_luanti_cells,
     .chunk_create = chunk_create,
     .chunk_move = chunk_move,

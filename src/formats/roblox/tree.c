@@ -178,12 +178,9 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
 }
 
 const struct tfs_tree tfs_rbx_tree = {
-    .root_files = root_files,
-    .root_count = ROOT_FILES,
-    .chunk_files = chunk_files,
-    .chunk_count = CHUNK_FILES,
-    .group_files = group_files,
-    .group_count = sizeof(group_files) / sizeof(group_files[0]),
+    .root = {root_files, ROOT_FILES},
+    .chunk = {chunk_files, CHUNK_FILES},
+    .group = {group_files, sizeof(group_files) / sizeof(group_files[0])},
     .group_dir = "regions",
     .group_label = 0,
     .groups = groups,
