@@ -141,7 +141,7 @@ static void csv_name(const struct merger *m, uint32_t group, char name[TFS_OUTPU
     char part[64] = "";
 
     if (group > 0)
-        snprintf(part, sizeof(part), ".%s-%u", tree->group_dir, group - 1 + tree->group_label);
+        snprintf(part, sizeof(part), ".%s-%u", tree->group_dir, group - 1 + tfs_group_label(tree));
     snprintf(name, TFS_OUTPUT_PATH, "%s.conflicts%s.csv", (const char *)m->csv.place.data, part);
 }
 

@@ -231,11 +231,10 @@ struct tfs_tree {
     struct tfs_schema group; /* of each group above 0, beside its chunks/. No `count` but NULL */
 
     const char *group_dir; /* "lods", "regions": holds N/chunks/ of groups above 0; NULL: none */
-    uint32_t group_label;  /* printed N = group - 1 + group_label */
     uint32_t (*groups)(const struct tfs_doc *doc); /* groups are below this; with group_dir only */
-    bool fixed_groups; /* groups are things of the save in its order: all are always there, none
-                        * comes or goes, and in another save one may have another number; else a
-                        * group is there as long as it has chunks */
+    bool fixed_groups; /* groups are things of the save in its order, counted from 0: all are always
+                        * there, none comes or goes, and in another save one may have another
+                        * number; else groups are levels, and there as long as they have chunks */
     const struct tfs_cells_kind *cells; /* what a chunk holds; NULL: the lenses know */
     enum tfs_tiled tiled;
 
@@ -266,6 +265,12 @@ struct tfs_tree {
      * chunk.files[i]. Either may be NULL. May say too much, never too little. NULL: all. */
     uint32_t (*chunk_changes)(const struct tfs_chunk *before, const struct tfs_chunk *after);
 };
+
+/* The number that the directory of group 1 has. */
+static inline uint32_t tfs_group_label(const struct tfs_tree *tree)
+{
+    return tree->fixed_groups ? 0 : 1;
+}
 
 /* ---- containers ------------------------------------------------------------------------------ */
 

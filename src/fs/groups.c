@@ -60,8 +60,8 @@ int tfs_group_check(const struct tfs_save *save, const struct tfs_doc *doc, uint
         return 0;
     if (end <= 1)
         return tfs_fail(err, -EINVAL, "this save cannot hold %s", tree->group_dir);
-    tfs_group_name(1, tree->group_label, low);
-    tfs_group_name(end - 1, tree->group_label, high);
+    tfs_group_name(1, tfs_group_label(tree), low);
+    tfs_group_name(end - 1, tfs_group_label(tree), high);
     return tfs_fail(err, -EINVAL, "this save holds %s/%s to %s/%s only", tree->group_dir, low,
                     tree->group_dir, high);
 }

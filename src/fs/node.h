@@ -76,7 +76,7 @@ struct tfs_node tfs_node_of_chunks(uint32_t group);
 void tfs_chunk_name(struct tfs_key key, char name[TFS_CHUNK_NAME]);
 bool tfs_chunk_name_parse(const char *name, struct tfs_key *key); /* sets x, y, z */
 
-/* The directory name of a group above 0; `label` is the tree's group_label. */
+/* The directory name of a group above 0; `label`: tfs_group_label. */
 #define TFS_GROUP_NAME 24
 void tfs_group_name(uint32_t group, uint32_t label, char name[TFS_GROUP_NAME]);
 bool tfs_group_name_parse(const char *name, uint32_t label, uint32_t *group);

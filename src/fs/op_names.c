@@ -388,7 +388,7 @@ static void refuse_number(const struct tfs_entry *entry, struct tfs_error *err)
 
     if (tfs_holds_groups(&entry->dir))
         tfs_fail(err, -EINVAL, "a directory in %s is named N, a plain decimal number from %u on",
-                 tree->group_dir, tree->group_label);
+                 tree->group_dir, tfs_group_label(tree));
     else
         tfs_fail(err, -EINVAL, "a chunk directory is named X_Y_Z, plain decimal numbers: 3_-1_12");
 }

@@ -64,7 +64,7 @@ static void top_name(const struct tfs_save *save, const struct tfs_node *node, s
     case TFS_SCOPE_ROOT:
         return;
     case TFS_SCOPE_GROUP:
-        tfs_group_name(node->key.group, save->tree->group_label, name);
+        tfs_group_name(node->key.group, tfs_group_label(save->tree), name);
         tfs_buf_add_text(out, name);
         return;
     case TFS_SCOPE_CHUNK:
@@ -234,7 +234,7 @@ static int lookup_group(const struct tfs_save *save, const struct tfs_doc *doc, 
 {
     uint32_t group;
 
-    if (!tfs_group_name_parse(name, save->tree->group_label, &group) ||
+    if (!tfs_group_name_parse(name, tfs_group_label(save->tree), &group) ||
         (must_exist && !tfs_group_exists(save, doc, group)))
         return -ENOENT;
     *node = tfs_node_of_group(group);

@@ -210,7 +210,6 @@ static uint32_t groups(const struct tfs_doc *doc)
 
 static const struct tfs_tree tree = {
     .group_dir = "layers",
-    .group_label = 1,
     .groups = groups,
     .root = {root_files, 1},
     .chunk = {chunk_files, 3},

@@ -109,7 +109,6 @@ static const struct tfs_tree toy = {
     .root = {root_files, 5},
     .chunk = {chunk_files, 5},
     .group_dir = "lods",
-    .group_label = 1,
     .groups = five_groups,
     .cells = &cells,
 };

@@ -17,7 +17,7 @@ void tfs_key_print(const struct tfs_save *save, struct tfs_key key, struct tfs_b
 {
     if (key.group > 0)
         tfs_buf_printf(out, "%s/%u/", save->tree->group_dir,
-                       key.group - 1 + save->tree->group_label);
+                       key.group - 1 + tfs_group_label(save->tree));
     tfs_buf_printf(out, "%d_%d_%d", key.x, key.y, key.z);
 }
 

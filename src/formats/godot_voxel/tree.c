@@ -141,7 +141,7 @@ static uint32_t levels(const struct tfs_doc *doc)
 #define FOR_ALL_CONTAINERS                                                                         \
     .root = {root_files, ROOT_FILES}, .chunk.files = chunk_files,                                  \
     .group = {level_files, sizeof(level_files) / sizeof(level_files[0])}, .group_dir = "lods",     \
-    .group_label = 1, .groups = levels, .cells = &tfs_godot_cells, .fits = tfs_godot_rules_fit,    \
+    .groups = levels, .cells = &tfs_godot_cells, .fits = tfs_godot_rules_fit,                      \
     .upgrade = tfs_godot_save_upgrade, .chunk_changes = chunk_changes
 
 const struct tfs_tree tfs_godot_block_tree = {

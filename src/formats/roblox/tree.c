@@ -182,7 +182,6 @@ const struct tfs_tree tfs_rbx_tree = {
     .chunk = {chunk_files, CHUNK_FILES},
     .group = {group_files, sizeof(group_files) / sizeof(group_files[0])},
     .group_dir = "regions",
-    .group_label = 0,
     .groups = groups,
     .fixed_groups = true,
     .cells = &tfs_rbx_cells,
