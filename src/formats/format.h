@@ -90,12 +90,6 @@ struct tfs_lens {
      * having all of them: for files that may be too large for that. NULL: there is only get. */
     tfs_range_fn get_range;
 
-    /* The same, as a slice of bytes that the format keeps, which saves a copy of each byte that is
-     * read; *blob NULL: there is no such slice, ask get_range. NULL: there never is. */
-    int (*share_range)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                       uint64_t offset, uint64_t size, struct tfs_blob **blob,
-                       struct tfs_error *err);
-
     /* These bytes were given: gets ready what comes behind them, if somebody reads on. By a thread
      * that has time, beside all others. NULL: there is nothing to do. */
     void (*read_ahead)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,

@@ -428,16 +428,9 @@ int tfs_views_render_range(const struct tfs_view *view, uint64_t offset, uint64_
 {
     const struct tfs_lens *lens = tfs_node_file(view->save, &view->node)->lens;
     const struct tfs_at at = tfs_node_at(view->save, &view->node);
-    struct tfs_blob *shared = NULL;
     struct tfs_buf out = {0};
     int result = check_exists(view, err);
 
-    if (result == 0 && lens->share_range != NULL)
-        result = lens->share_range(view->save, view->doc, at, offset, size, &shared, err);
-    if (result == 0 && shared != NULL) {
-        *blob = shared;
-        return 0;
-    }
     if (result == 0)
         result = lens->get_range(view->save, view->doc, at, offset, size, &out, err);
     if (result == 0)

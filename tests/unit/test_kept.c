@@ -88,27 +88,13 @@ static void teardown(void)
     tfs_kept_free(save.kept);
 }
 
-/* As a request of the kernel does: a slice, else a copy. */
-static int get(uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *e)
-{
-    struct tfs_blob *slice;
-
-    if (tfs_kept_share(&array, offset, size, &slice, e) < 0)
-        return e->code;
-    if (slice == NULL)
-        return tfs_kept_range(&array, offset, size, out, e);
-    tfs_buf_add_span(out, tfs_blob_span(slice));
-    tfs_blob_unref(slice);
-    return 0;
-}
-
 /* What is read is what an array without kept layers has. */
 static void check_read(uint64_t offset, uint64_t size)
 {
     struct tfs_buf found = {0}, expected = {0};
     struct tfs_error e = {0};
 
-    ck_assert_int_eq(get(offset, size, &found, &e), 0);
+    ck_assert_int_eq(tfs_kept_range(&array, offset, size, &found, &e), 0);
     ck_assert_int_eq(tfs_array_range(&array, offset, size, &expected, &e), 0);
     ck_assert_uint_eq(found.size, expected.size);
     ck_assert(tfs_span_equal(tfs_buf_span(&found), tfs_buf_span(&expected)));
@@ -122,7 +108,7 @@ static unsigned cost(uint64_t offset, uint64_t size)
     const unsigned before = atomic_load(&decoded);
     struct tfs_buf found = {0};
 
-    (void)get(offset, size, &found, &err);
+    (void)tfs_kept_range(&array, offset, size, &found, &err);
     tfs_error_reset(&err);
     tfs_buf_release(&found);
     return atomic_load(&decoded) - before;
@@ -249,7 +235,7 @@ START_TEST(layer_with_a_bad_chunk_is_read_around_it)
     check_read(layer_at(1) + 4 * row, line - row);
     check_read(layer_at(1) - 100, 100 + 3 * row);
     struct tfs_buf out = {0};
-    ck_assert_int_eq(get(layer_at(1) + 2 * row, 2 * row, &out, &err), failure);
+    ck_assert_int_eq(tfs_kept_range(&array, layer_at(1) + 2 * row, 2 * row, &out, &err), failure);
     tfs_buf_release(&out);
     tfs_error_reset(&err);
     ck_assert_uint_eq(cost(layer_at(0) + PIECE, PIECE), 0); /* the good one is still there */

@@ -130,16 +130,6 @@ int tfs_array_get_range(struct tfs_save *save, const struct tfs_doc *doc, struct
                                                       : tfs_kept_range(&a, offset, size, out, err);
 }
 
-int tfs_array_share_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                          uint64_t offset, uint64_t size, struct tfs_blob **blob,
-                          struct tfs_error *err)
-{
-    struct tfs_array a;
-
-    return tfs_array_open(&a, save, doc, at, err) < 0 ? err->code
-                                                      : tfs_kept_share(&a, offset, size, blob, err);
-}
-
 void tfs_array_read_ahead(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                           uint64_t offset, uint64_t size)
 {

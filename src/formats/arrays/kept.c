@@ -314,25 +314,6 @@ int tfs_kept_range(const struct tfs_array *a, uint64_t offset, uint64_t size, st
     return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
-int tfs_kept_share(const struct tfs_array *a, uint64_t offset, uint64_t size,
-                   struct tfs_blob **blob, struct tfs_error *err)
-{
-    const uint64_t layer = layer_size(a), whole = tfs_array_size(a);
-
-    *blob = NULL;
-    if (offset < TFS_NPY_HEAD || offset >= whole)
-        return 0;
-    const uint64_t from = (offset - TFS_NPY_HEAD) % layer;
-    const uint64_t left = size < whole - offset ? size : whole - offset;
-    if (left > layer - from)
-        return 0;
-    struct tfs_blob *bytes = layer_of(a, (offset - TFS_NPY_HEAD) / layer);
-    if (bytes != NULL)
-        tfs_blob_slice(bytes, (struct tfs_span){bytes->data + from, (size_t)left}, blob, err);
-    tfs_blob_unref(bytes);
-    return err->code;
-}
-
 /* Is the layer lacking behind two that are kept, and is there a place for it? */
 static bool is_wanted(struct tfs_kept *kept, const struct name *name)
 {
