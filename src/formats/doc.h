@@ -45,6 +45,9 @@ enum tfs_chunk_flags {
     TFS_CHUNK_UNREAD_ALL = TFS_CHUNK_UNREAD | TFS_CHUNK_UNREAD_EXTRA
 };
 
+/* tfs_chunk.own of a chunk that the save does not have. */
+#define TFS_OWN_NEW UINT64_MAX
+
 struct tfs_chunk {
     struct tfs_key key;
     uint32_t slot;         /* identity: given by the first edit that holds it, kept when it moves */
@@ -241,8 +244,9 @@ int tfs_edit_put(struct tfs_edit *edit, const struct tfs_chunk *chunk, struct tf
 /* The same of a chunk with a copy of these bytes. */
 int tfs_edit_put_bytes(struct tfs_edit *edit, struct tfs_chunk chunk, struct tfs_span bytes,
                        struct tfs_error *err);
-/* Moves a chunk as it is to a free coordinate, with another own number. */
-int tfs_edit_move(struct tfs_edit *edit, struct tfs_key from, struct tfs_key to, uint64_t own,
+/* Moves a chunk as it is to a free coordinate, with the own number of what the save does not
+ * have. */
+int tfs_edit_move(struct tfs_edit *edit, struct tfs_key from, struct tfs_key to,
                   struct tfs_error *err);
 /* ENOENT when there is no such chunk. */
 int tfs_edit_remove(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err);

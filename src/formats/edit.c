@@ -299,7 +299,7 @@ int tfs_edit_put_bytes(struct tfs_edit *edit, struct tfs_chunk chunk, struct tfs
     return err->code;
 }
 
-int tfs_edit_move(struct tfs_edit *edit, struct tfs_key from, struct tfs_key to, uint64_t own,
+int tfs_edit_move(struct tfs_edit *edit, struct tfs_key from, struct tfs_key to,
                   struct tfs_error *err)
 {
     const struct tfs_chunk *chunk;
@@ -308,7 +308,7 @@ int tfs_edit_move(struct tfs_edit *edit, struct tfs_key from, struct tfs_key to,
         return err->code;
     struct tfs_chunk moved = *chunk;
     moved.key = to;
-    moved.own = own;
+    moved.own = TFS_OWN_NEW;
     tfs_blob_ref(moved.blob);
     tfs_blob_ref(moved.extra);
     if (tfs_edit_remove(edit, from, err) == 0)

@@ -232,14 +232,11 @@ struct tfs_tree {
     const struct tfs_cells_kind *cells; /* what a chunk holds; NULL: the lenses know */
     enum tfs_tiled tiled;
 
-    /* For tfs_chunk_create, _remove and _move. Adds an empty chunk; refuses (EINVAL with sentence)
-     * a coordinate the container cannot hold. NULL: the chunks are fixed, and `chunk_move` is NULL,
-     * too. */
+    /* For tfs_chunk_create: adds an empty chunk; EINVAL or EROFS with a sentence where the save
+     * cannot hold one. NULL: the chunks are fixed. */
     int (*chunk_create)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
                         struct tfs_error *err);
-    /* NULL: tfs_edit_remove. */
-    int (*chunk_remove)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
-                        struct tfs_error *err);
+    /* For tfs_chunk_move. NULL: a chunk that fits there is moved as it is. */
     int (*chunk_move)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                       struct tfs_key to, struct tfs_error *err);
 
@@ -249,11 +246,11 @@ struct tfs_tree {
     int (*upgrade)(struct tfs_save *save, struct tfs_edit *edit, tfs_refused_fn refused, void *arg,
                    size_t *count, struct tfs_error *err);
 
-    /* For conflict=mine and for journals: may a chunk of `ours`, put or removed there, be put or
-     * removed in `theirs`, which was read from the save as it is now? Key and tag may be any. NULL
-     * as chunk: may the parts? NULL: they may. */
-    bool (*fits)(const struct tfs_doc *ours, const struct tfs_doc *theirs,
-                 const struct tfs_chunk *chunk);
+    /* May a chunk of `ours` be put or removed in `theirs`, which is another document of the save,
+     * or the same? EINVAL or EROFS with a sentence. Key and tag may be any. NULL as chunk: may the
+     * parts? NULL: they may. */
+    int (*fits)(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                const struct tfs_chunk *chunk, struct tfs_error *err);
 
     /* Which files of a chunk read differently, so that the others keep their times: bit i =
      * chunk.files[i]. Either may be NULL. May say too much, never too little. NULL: all. */
@@ -465,6 +462,11 @@ int tfs_chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_ke
 /* To a free coordinate; the slot moves with it. */
 int tfs_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                    struct tfs_key to, struct tfs_error *err);
+
+/* tfs_tree.fits. */
+int tfs_chunk_fits(const struct tfs_tree *tree, const struct tfs_doc *ours,
+                   const struct tfs_doc *theirs, const struct tfs_chunk *chunk,
+                   struct tfs_error *err);
 
 /* The chunk's stored bytes, fetched where the document does not hold them: a reference. ENOENT: it
  * has none. */

@@ -196,20 +196,47 @@ int tfs_chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_ke
     return check_free(save, err) < 0 ? err->code : save->tree->chunk_create(save, edit, key, err);
 }
 
+int tfs_chunk_fits(const struct tfs_tree *tree, const struct tfs_doc *ours,
+                   const struct tfs_doc *theirs, const struct tfs_chunk *chunk,
+                   struct tfs_error *err)
+{
+    return tree->fits == NULL ? 0 : tree->fits(ours, theirs, chunk, err);
+}
+
 int tfs_chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
                      struct tfs_error *err)
 {
-    if (check_free(save, err) < 0)
+    const struct tfs_doc *doc = tfs_edit_doc(edit);
+    const struct tfs_chunk *chunk;
+
+    if (check_free(save, err) < 0 || tfs_doc_need(doc, key, &chunk, err) < 0 ||
+        tfs_chunk_fits(save->tree, doc, doc, chunk, err) < 0)
         return err->code;
-    return save->tree->chunk_remove != NULL ? save->tree->chunk_remove(save, edit, key, err)
-                                            : tfs_edit_remove(edit, key, err);
+    return tfs_edit_remove(edit, key, err);
+}
+
+static int move_as_it_is(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
+                         struct tfs_key to, struct tfs_error *err)
+{
+    const struct tfs_doc *doc = tfs_edit_doc(edit);
+    const struct tfs_chunk *chunk;
+
+    if (tfs_doc_need(doc, from, &chunk, err) < 0)
+        return err->code;
+    struct tfs_chunk moved = *chunk;
+    moved.key = to;
+    return tfs_chunk_fits(save->tree, doc, doc, &moved, err) < 0
+               ? err->code
+               : tfs_edit_move(edit, from, to, err);
 }
 
 int tfs_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                    struct tfs_key to, struct tfs_error *err)
 {
-    return check_free(save, err) < 0 ? err->code
-                                     : save->tree->chunk_move(save, edit, from, to, err);
+    if (check_free(save, err) < 0)
+        return err->code;
+    return save->tree->chunk_move != NULL ? save->tree->chunk_move(save, edit, from, to, err)
+                                          : move_as_it_is(save, edit, from, to, err);
 }
 
 int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **blob,

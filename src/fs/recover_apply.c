@@ -47,10 +47,10 @@ static int check_chunk(void *arg, const struct tfs_chunk *before, const struct t
 {
     const struct checking *c = arg;
     struct tfs_save *save = c->r->save;
-    const struct tfs_tree *tree = save->tree;
+    struct tfs_error why = {0};
 
     if (!is_possible(save, before, after) ||
-        (tree->fits != NULL && !tree->fits(c->r->doc, save->doc, after != NULL ? after : before)))
+        tfs_chunk_fits(save->tree, c->r->doc, save->doc, after != NULL ? after : before, &why) < 0)
         return tfs_fail(c->err, -EBADMSG, "a chunk of the journal does not fit the save");
     if (after == NULL)
         return 0;
@@ -62,10 +62,10 @@ static int check_common(const struct tfs_recovery *r, struct tfs_error *err)
 {
     const struct tfs_save *save = r->save;
     const struct tfs_blob *before = save->doc->common, *after = r->doc->common;
+    struct tfs_error why = {0};
 
-    if (after != before &&
-        (before == NULL || after == NULL ||
-         (save->tree->fits != NULL && !save->tree->fits(r->doc, save->doc, NULL))))
+    if (after != before && (before == NULL || after == NULL ||
+                            tfs_chunk_fits(save->tree, r->doc, save->doc, NULL, &why) < 0))
         return tfs_fail(err, -EBADMSG, "the journal does not fit the save");
     return 0;
 }

@@ -168,9 +168,9 @@ static int fail_misfit(struct tfs_error *err)
 
 static bool fits(const struct rebasing *r, const struct tfs_chunk *chunk)
 {
-    const struct tfs_tree *tree = r->store->save->tree;
+    struct tfs_error why = {0};
 
-    return tree->fits == NULL || tree->fits(r->store->shown, r->edit->base, chunk);
+    return tfs_chunk_fits(r->store->save->tree, r->store->shown, r->edit->base, chunk, &why) == 0;
 }
 
 static int rebase_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)

@@ -166,13 +166,6 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     return put_blob(edit, key, &bytes, err);
 }
 
-static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
-                      struct tfs_key to, struct tfs_error *err)
-{
-    (void)save;
-    return tfs_edit_move(edit, from, to, 0, err);
-}
-
 static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     if (before == NULL || after == NULL)
@@ -181,13 +174,13 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
            (tfs_span_equal(note_of(before), note_of(after)) ? 0 : 4);
 }
 
-static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
-                 const struct tfs_chunk *chunk)
+static int fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     (void)ours;
     (void)theirs;
     (void)chunk;
-    return !fake_disk.misfit;
+    return fake_disk.misfit ? tfs_fail(err, -EINVAL, "it does not fit") : 0;
 }
 
 static const struct tfs_lens raw_lens = {.get = raw_get, .put = raw_put};
@@ -214,7 +207,6 @@ static const struct tfs_tree tree = {
     .root = {root_files, 1},
     .chunk = {chunk_files, 3},
     .chunk_create = chunk_create,
-    .chunk_move = chunk_move,
     .fits = fits,
     .chunk_changes = chunk_changes,
 };

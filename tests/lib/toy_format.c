@@ -171,13 +171,6 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     return tfs_edit_put_bytes(edit, chunk, BYTES_OF(empty), err);
 }
 
-static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
-                      struct tfs_key to, struct tfs_error *err)
-{
-    (void)save;
-    return tfs_edit_move(edit, from, to, 0, err);
-}
-
 /* ---- units <-> chunks ------------------------------------------------------------------------ */
 
 static int read_unit(const struct unit *unit, struct tfs_edit *edit, struct tfs_error *err)
@@ -271,8 +264,7 @@ static const struct tfs_tree tree = {
     .root = {root_files, sizeof(root_files) / sizeof(*root_files)},
     .chunk = {chunk_files, sizeof(chunk_files) / sizeof(*chunk_files)},
     .cells = &kind,
-    .chunk_create = chunk_create,
-    .chunk_move = chunk_move};
+    .chunk_create = chunk_create};
 
 static const struct tfs_file_codec codec = {.decode = read_file, .encode = write_file};
 

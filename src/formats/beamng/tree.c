@@ -151,16 +151,16 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* Tiles, and the table of names, are stored as the layout has them. */
-static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
-                 const struct tfs_chunk *chunk)
+static int fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_beamng_layout *a = tfs_beamng_layout_of(ours),
                                    *b = tfs_beamng_layout_of(theirs);
 
-    if (chunk != NULL && tfs_doc_find(theirs, chunk->key) == NULL)
-        return false;
-    return a->side == b->side && a->version == b->version && a->extra == b->extra &&
-           a->nul == b->nul;
+    if ((chunk != NULL && tfs_doc_find(theirs, chunk->key) == NULL) || a->side != b->side ||
+        a->version != b->version || a->extra != b->extra || a->nul != b->nul)
+        return tfs_fail(err, -EINVAL, "the terrain is laid out otherwise there");
+    return 0;
 }
 
 const struct tfs_tree tfs_beamng_tree = {

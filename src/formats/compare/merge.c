@@ -125,13 +125,14 @@ static int put_side(struct merging *m, triple chunks, enum tfs_merge_side side, 
                     struct tfs_error *err)
 {
     const struct tfs_chunk *chunk = &chunks[side]->chunk;
+    struct tfs_error why = {0};
 
     if (!chunks[side]->there)
         return remove_chunk(m, key, err);
     if (side == m->merge->carrier)
         return tfs_edit_put(m->edit, tfs_doc_find(m->edit->base, key), err);
     if (m->fits[side] &&
-        (m->tree->fits == NULL || m->tree->fits(m->merge->sides[side].doc, m->edit->base, chunk)))
+        tfs_chunk_fits(m->tree, m->merge->sides[side].doc, m->edit->base, chunk, &why) == 0)
         return put_stored(m, chunk, err);
     return make_chunk(m, key, err) < 0 ? err->code : put_voxels(m, key, side, err);
 }

@@ -180,29 +180,21 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
     return err->code;
 }
 
-static int chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
-                        struct tfs_error *err)
-{
-    (void)save;
-    if (tfs_cosmic_check_place(tfs_edit_doc(edit), key, err) < 0)
-        return err->code;
-    return tfs_edit_remove(edit, key, err);
-}
-
 /* A body is as its version says, which is one for a column; the region is that of the name, or of
  * the chunks that are there. */
-static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
-                 const struct tfs_chunk *chunk)
+static int fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_key key = chunk == NULL ? (struct tfs_key){0} : chunk->key;
-    const struct tfs_chunk *column = chunk == NULL ? NULL : column_to_join(theirs, key);
-    struct tfs_error ignored = {0};
+    const struct tfs_chunk *column =
+        chunk == NULL || ours == theirs ? NULL : column_to_join(theirs, key);
 
-    return tfs_cosmic_version_at(ours, key) == tfs_cosmic_version_at(theirs, key) &&
-           (column == NULL ||
-            tfs_cosmic_chunk_version(column) == tfs_cosmic_chunk_version(chunk)) &&
-           (chunk == NULL ||
-            (key.group == 0 && tfs_cosmic_check_place(theirs, key, &ignored) == 0));
+    if (tfs_cosmic_version_at(ours, key) != tfs_cosmic_version_at(theirs, key) ||
+        (column != NULL && tfs_cosmic_chunk_version(column) != tfs_cosmic_chunk_version(chunk)))
+        return tfs_fail(err, -EINVAL, "chunks have another version there");
+    if (key.group != 0)
+        return tfs_fail(err, -EINVAL, "a region has no groups of chunks");
+    return chunk == NULL ? 0 : tfs_cosmic_check_place(theirs, key, err);
 }
 
 /* ---- what reads differently ------------------------------------------------------------------ */
@@ -260,8 +252,7 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
     {                                                                                              \
         .root = {root_files, (shown)}, .chunk = {chunk_files, CHUNK_FILES},                        \
         .cells = &tfs_cosmic_cells, .tiled = (tiles), .chunk_create = chunk_create,                \
-        .chunk_remove = chunk_remove, .chunk_move = chunk_move, .fits = fits,                      \
-        .chunk_changes = chunk_changes                                                             \
+        .chunk_move = chunk_move, .fits = fits, .chunk_changes = chunk_changes                     \
     }
 
 const struct tfs_tree tfs_cosmic_reach_tree = TREE(ROOT_REGION_FILES, TFS_TILED_NEVER);

@@ -33,19 +33,19 @@ int tfs_godot_rules_coordinate(const struct tfs_godot_rules *rules, struct tfs_k
     return check_axis(rules, 2, key.z, err);
 }
 
-bool tfs_godot_rules_fit(const struct tfs_doc *ours, const struct tfs_doc *theirs,
-                         const struct tfs_chunk *chunk)
+int tfs_godot_rules_fit(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                        const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_godot_rules *a = tfs_godot_rules(ours), *b = tfs_godot_rules(theirs);
-    struct tfs_error ignored = {0};
 
-    if (chunk != NULL && tfs_godot_rules_coordinate(b, chunk->key, &ignored) < 0)
-        return false;
-    return a->cubed == b->cubed && a->po2 == b->po2 && a->depths_fixed == b->depths_fixed &&
-           memcmp(a->depths, b->depths, sizeof(a->depths)) == 0 && a->stored_max == b->stored_max &&
-           a->cased == b->cased && a->lods == b->lods &&
-           memcmp(a->low, b->low, sizeof(a->low)) == 0 &&
-           memcmp(a->high, b->high, sizeof(a->high)) == 0;
+    if (a->cubed != b->cubed || a->po2 != b->po2 || a->depths_fixed != b->depths_fixed ||
+        memcmp(a->depths, b->depths, sizeof(a->depths)) != 0 || a->stored_max != b->stored_max ||
+        a->cased != b->cased || a->lods != b->lods || memcmp(a->low, b->low, sizeof(a->low)) != 0 ||
+        memcmp(a->high, b->high, sizeof(a->high)) != 0)
+        return tfs_fail(err, -EINVAL, "%s holds other blocks", b->container);
+    return chunk == NULL || tfs_doc_find(theirs, chunk->key) != NULL
+               ? 0
+               : tfs_godot_rules_coordinate(b, chunk->key, err);
 }
 
 uint64_t tfs_godot_sides_of(const struct tfs_godot_block *block)

@@ -49,8 +49,8 @@ static inline uint64_t tfs_godot_chunk_sides(const struct tfs_chunk *chunk)
 void tfs_godot_rules_sides(const struct tfs_doc *doc, uint32_t sides[3]);
 
 /* Are blocks of one a block of the other? For tfs_tree.fits. */
-bool tfs_godot_rules_fit(const struct tfs_doc *ours, const struct tfs_doc *theirs,
-                         const struct tfs_chunk *chunk);
+int tfs_godot_rules_fit(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                        const struct tfs_chunk *chunk, struct tfs_error *err);
 
 /* May a block lie there? EINVAL with a sentence. */
 int tfs_godot_rules_coordinate(const struct tfs_godot_rules *rules, struct tfs_key key,

@@ -158,15 +158,14 @@ static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_k
     return err->code;
 }
 
-static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
-                 const struct tfs_chunk *chunk)
+static int fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                const struct tfs_chunk *chunk, struct tfs_error *err)
 {
-    struct tfs_error ignored = {0};
-
     (void)ours;
-    (void)theirs;
-    return chunk == NULL ||
-           (chunk->key.group == 0 && tfs_luanti_map_coordinate(chunk->key, &ignored) == 0);
+    if (chunk == NULL || tfs_doc_find(theirs, chunk->key) != NULL)
+        return 0;
+    return chunk->key.group != 0 ? tfs_fail(err, -EINVAL, "a map has no groups of blocks")
+                                 : tfs_luanti_map_coordinate(chunk->key, err);
 }
 
 const struct tfs_tree tfs_luanti_tree = {

@@ -122,9 +122,8 @@ const struct tfs_rbx_group *tfs_rbx_group(const struct tfs_doc *doc, uint32_t gr
 const char *tfs_rbx_locked(const struct tfs_doc *doc, uint32_t group);
 
 /* Of a chunk that was not in the file: its place follows from the order of positions. */
-#define TFS_RBX_ORDER_NEW UINT64_MAX
 
-/* The number of a chunk in the value that was read, or TFS_RBX_ORDER_NEW. */
+/* The number of a chunk in the value that was read, or TFS_OWN_NEW. */
 static inline uint64_t tfs_rbx_chunk_order(const struct tfs_chunk *chunk)
 {
     return chunk->own;
@@ -132,7 +131,7 @@ static inline uint64_t tfs_rbx_chunk_order(const struct tfs_chunk *chunk)
 
 static inline bool tfs_rbx_chunk_is_new(const struct tfs_chunk *chunk)
 {
-    return tfs_rbx_chunk_order(chunk) == TFS_RBX_ORDER_NEW;
+    return tfs_rbx_chunk_order(chunk) == TFS_OWN_NEW;
 }
 
 /* A value as it was read. */

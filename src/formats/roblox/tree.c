@@ -106,22 +106,25 @@ static int check_coordinate(const struct tfs_doc *doc, struct tfs_key key, struc
     return 0;
 }
 
-/* Records are those of an edge, which is one for a terrain. */
-static bool fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
-                 const struct tfs_chunk *chunk)
+/* Records are those of an edge, which is one for a terrain. One that lies too far out may go. */
+static int fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
+                const struct tfs_chunk *chunk, struct tfs_error *err)
 {
-    struct tfs_error ignored = {0};
-
     (void)ours;
-    return chunk == NULL ||
-           (check_coordinate(theirs, chunk->key, &ignored) == 0 &&
-            tfs_rbx_group(theirs, chunk->key.group)->log2 == tfs_rbx_chunk_log2(chunk));
+    if (chunk == NULL)
+        return 0;
+    if (check_group(theirs, chunk->key.group, err) < 0 ||
+        (tfs_doc_find(theirs, chunk->key) == NULL && check_coordinate(theirs, chunk->key, err) < 0))
+        return err->code;
+    return tfs_rbx_group(theirs, chunk->key.group)->log2 == tfs_rbx_chunk_log2(chunk)
+               ? 0
+               : tfs_fail(err, -EINVAL, "chunks have another edge there");
 }
 
 static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
                         struct tfs_error *err)
 {
-    struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE, .own = TFS_RBX_ORDER_NEW};
+    struct tfs_chunk chunk = {.key = key, .slot = TFS_SLOT_NONE, .own = TFS_OWN_NEW};
     struct tfs_buf records = {0};
 
     (void)save;
@@ -133,24 +136,6 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
         tfs_edit_put_bytes(edit, chunk, tfs_buf_span(&records), err);
     tfs_buf_release(&records);
     return err->code;
-}
-
-static int chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
-                        struct tfs_error *err)
-{
-    (void)save;
-    if (check_group(tfs_edit_doc(edit), key.group, err) < 0)
-        return err->code;
-    return tfs_edit_remove(edit, key, err);
-}
-
-static int chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
-                      struct tfs_key to, struct tfs_error *err)
-{
-    (void)save;
-    if (check_coordinate(tfs_edit_doc(edit), to, err) < 0)
-        return err->code;
-    return tfs_edit_move(edit, from, to, TFS_RBX_ORDER_NEW, err);
 }
 
 /* ---- what reads differently ------------------------------------------------------------------ */
@@ -186,8 +171,6 @@ const struct tfs_tree tfs_rbx_tree = {
     .fixed_groups = true,
     .cells = &tfs_rbx_cells,
     .chunk_create = chunk_create,
-    .chunk_remove = chunk_remove,
-    .chunk_move = chunk_move,
     .fits = fits,
     .chunk_changes = chunk_changes,
 };
