@@ -5,9 +5,11 @@
  */
 #include "formats/godot_voxel/rules.h"
 
+
 #include <errno.h>
 #include <string.h>
 
+#include "formats/containers/folder.h"
 #include "formats/godot_voxel/channel.h"
 
 static int check_axis(const struct tfs_godot_rules *rules, unsigned axis, int32_t at,
@@ -43,7 +45,9 @@ int tfs_godot_rules_fit(const struct tfs_doc *ours, const struct tfs_doc *theirs
         a->cased != b->cased || a->lods != b->lods || memcmp(a->low, b->low, sizeof(a->low)) != 0 ||
         memcmp(a->high, b->high, sizeof(a->high)) != 0)
         return tfs_fail(err, -EINVAL, "%s holds other blocks", b->container);
-    return chunk == NULL || tfs_doc_find(theirs, chunk->key) != NULL
+    if (chunk == NULL || tfs_folder_check_place(theirs, chunk->key, err) < 0)
+        return err->code;
+    return tfs_doc_find(theirs, chunk->key) != NULL
                ? 0
                : tfs_godot_rules_coordinate(b, chunk->key, err);
 }

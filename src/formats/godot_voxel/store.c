@@ -254,14 +254,6 @@ int tfs_godot_chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct 
     return err->code;
 }
 
-int tfs_godot_chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
-                           struct tfs_error *err)
-{
-    (void)save;
-    return tfs_folder_check_place(edit->base, key, err) < 0 ? err->code
-                                                            : tfs_edit_remove(edit, key, err);
-}
-
 int tfs_godot_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                          struct tfs_key to, struct tfs_error *err)
 {

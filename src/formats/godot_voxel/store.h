@@ -28,8 +28,6 @@ int tfs_godot_store_extra(struct tfs_edit *edit, const struct tfs_cells *cells,
 /* For struct tfs_tree: chunks, and the upgrade of a whole save. */
 int tfs_godot_chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
                            struct tfs_error *err);
-int tfs_godot_chunk_remove(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key key,
-                           struct tfs_error *err);
 int tfs_godot_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                          struct tfs_key to, struct tfs_error *err);
 int tfs_godot_save_upgrade(struct tfs_save *save, struct tfs_edit *edit, tfs_refused_fn refused,

@@ -153,7 +153,6 @@ const struct tfs_tree tfs_godot_region_tree = {
     FOR_ALL_CONTAINERS,
     .chunk.count = CHUNK_INSTANCES,
     .chunk_create = tfs_godot_chunk_create,
-    .chunk_remove = tfs_godot_chunk_remove,
     .chunk_move = tfs_godot_chunk_move,
 };
 
