@@ -305,12 +305,13 @@ static int flat_probe(const struct tfs_probe *probe)
 
 static int find_zone_around(const char *path, char **zone, struct tfs_error *err)
 {
-    const char *name = strrchr(path, '/') + 1;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
     struct tfs_key region;
     size_t size = strlen(path);
 
-    if (tfs_cosmic_region_of_name(name, &region))
-        size = (size_t)(name - path) - 1;
+    if (slash != NULL && tfs_cosmic_region_of_name(name, &region))
+        size = (size_t)(slash - path);
     const size_t ending = sizeof("/" REGIONS) - 1;
     if (size <= ending || strncmp(path + size - ending, "/" REGIONS, ending) != 0)
         return 0;
