@@ -93,15 +93,19 @@ static struct tfs_beamng_tile tile_of(const struct tfs_chunk *chunk)
     return tile;
 }
 
-/* The bytes of plane `i`; none: the tile lacks it. */
+/* The bytes of plane `i`; none: the tile lacks it, or is damaged and ends before it. */
 static struct tfs_span stored_values(const struct tfs_chunk *chunk, unsigned i)
 {
     const struct tfs_beamng_plane *plane = stored_plane(tfs_beamng_chunk_sample(chunk), i);
+    const struct tfs_beamng_planes stored = tfs_beamng_planes_of(chunk);
     const struct tfs_beamng_tile tile = tile_of(chunk);
+    const size_t samples = tfs_beamng_tile_samples(&tile);
 
-    if (plane == NULL)
+    if (plane == NULL || samples == 0 ||
+        stored.others.size <
+            ((size_t)plane->before + plane->bytes - tfs_beamng_heights.bytes) * samples)
         return (struct tfs_span){NULL, 0};
-    return tfs_beamng_tile_plane(tfs_beamng_planes_of(chunk), &tile, plane);
+    return tfs_beamng_tile_plane(stored, &tile, plane);
 }
 
 /* Has a tile as many bytes as the layout says? */
