@@ -33,9 +33,7 @@ static void *arena_malloc(size_t size)
 
 static void arena_free(void *memory)
 {
-    const uint8_t *at = memory;
-
-    if (at < arena.begin || at >= arena.begin + arena.size)
+    if ((uintptr_t)memory - (uintptr_t)arena.begin >= arena.size)
         free(memory);
 }
 
