@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../fuzz/fuzz.h"
+#include "formats/arrays/array.h"
 #include "formats/cells/cells.h"
 #include "formats/containers/file.h"
 #include "image/png.h"
@@ -288,6 +289,16 @@ struct comparison {
     bool derived; /* also files that cannot be written */
 };
 
+/* Has it numbers of names? They are those that names got since the save was opened. */
+static bool is_numbered(struct lens_check *c, const struct tfs_node *node)
+{
+    const struct tfs_array_lens *array = tfs_node_at(c->save, node).param;
+
+    return tfs_node_file(c->save, node)->views == TFS_VIEWS_ARRAYS &&
+           (array == NULL ||
+            c->save->tree->cells->planes[array->plane].form.kind == TFS_PLANE_NAMES);
+}
+
 /* The other side has a file that reads the same as this one. */
 static void compare(struct lens_check *c, const struct tfs_node *node, void *arg)
 {
@@ -297,7 +308,7 @@ static void compare(struct lens_check *c, const struct tfs_node *node, void *arg
     struct tfs_buf path = {0}, text = {0}, theirs = {0};
 
     if ((!comparison->derived && tfs_node_file(c->save, node)->lens->put == NULL) ||
-        is_too_large(c, node))
+        is_too_large(c, node) || is_numbered(c, node))
         return;
 
     tfs_tree_path(c->save, c->doc, node, &path);

@@ -175,16 +175,18 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
 
 static int read_unit(const struct unit *unit, struct tfs_edit *edit, struct tfs_error *err)
 {
-    struct tfs_chunk chunk = {.key = {0, unit->x, unit->y, unit->z}, .slot = TFS_SLOT_NONE};
+    struct tfs_chunk chunk = {.key = {0, unit->x, 0, unit->z}, .slot = TFS_SLOT_NONE};
 
     if (unit->y % 2 != 0 || unit->sum != (uint32_t)tfs_checksum(BYTES_OF(unit->chunks), 0))
         return tfs_fail(err, -EBADMSG, "%d_%d_%d: the checksum is another", unit->x, unit->y,
                         unit->z);
-    for (int i = 0; i < 2 && err->code == 0; i++, chunk.key.y++)
+    for (int i = 0; i < 2 && err->code == 0; i++) {
+        chunk.key.y = unit->y + i;
         if (unit->chunks[i].count > 0 && tfs_doc_find(tfs_edit_doc(edit), chunk.key) != NULL)
             tfs_fail(err, -EBADMSG, "chunk %d_%d_%d stands twice", unit->x, chunk.key.y, unit->z);
         else if (unit->chunks[i].count > 0)
             tfs_edit_put_bytes(edit, chunk, BYTES_OF(unit->chunks[i]), err);
+    }
     return err->code;
 }
 
