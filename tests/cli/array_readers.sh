@@ -9,9 +9,16 @@ region save --kind demo
 [ "$(cut -d ' ' -f 1-4 sums)" = "$(printf '48 32 32 %s\n' 2 1 2)" ]
 ok 'C: the heads of all arrays are 128 bytes with shape and type'
 
-# total TEXT...: of all values in grids of 16 x 16 x 16, decimal.
+# total TEXT...: of all values in grids of 16 x 16 x 16, decimal; of names their lines in arrays/palette.txt.
 total() {
-    awk '/^fill/ { sum += 4096 * $2 } /^y=/ { sub(/.*\|/, ""); for (i = 1; i <= NF; i++) sum += $i } END { print sum + 0 }' "$@"
+    awk 'function value(v) { return v in lines ? lines[v] : v }
+        { name = $0; sub(/^(palette )?[0-9]+ /, "", name) }
+        NR == FNR { line[name] = $1; next }
+        FNR == 1 { split("", lines) }
+        /^palette/ { lines[$2] = line[name] }
+        /^fill/ { sum += 4096 * value($2) }
+        /^y=/ { sub(/.*\|/, ""); for (i = 1; i <= NF; i++) sum += value($i) }
+        END { print sum + 0 }' tree/arrays/palette.txt "$@"
 }
 for chunk in tree/chunks/*; do
     echo "$("$TOOLS/npy_sum" "$chunk/arrays/blocks.npy") $chunk"
