@@ -112,9 +112,13 @@ static void show_values(const struct tfs_array *a, const struct tfs_cells *cells
 static void show_rows(const struct tfs_array *a, const struct tfs_cells *cells, uint32_t from,
                       uint32_t to, uint8_t *values)
 {
-    for (uint32_t row = from; row < to; row++, values += tfs_array_row(a))
-        if (voxel_of(a, cells, row) < cells->count)
-            show_values(a, cells, voxel_of(a, cells, row), cells->size.x, values);
+    const size_t size = tfs_array_row(a);
+
+    for (uint32_t row = from; row < to; row++, values += size) {
+        const size_t first = voxel_of(a, cells, row);
+        if (first < cells->count)
+            show_values(a, cells, first, cells->size.x, values);
+    }
 }
 
 /* Along the runs that the game stores, of a plane of bytes. */

@@ -137,6 +137,17 @@ static bool are_as_before(const struct writing *w, uint64_t x)
     return same;
 }
 
+/* All rows, where all that was written is wanted. */
+static void take_all(struct writing *w, uint64_t x)
+{
+    const size_t side = w->now.sides[1], size = (size_t)tfs_array_part(&w->now, x);
+    const size_t row = tfs_array_row(&w->now), end = w->now.sides[0] * side;
+    const uint8_t *rows = w->rows + (x - w->from) * row;
+
+    for (size_t i = tfs_array_first(&w->now, w->y) * side; i < end; i++, rows += w->part)
+        memcpy(w->wanted + i * row, rows, size);
+}
+
 /* A chunk that lacks is made where something is in it. */
 static int put_chunk(struct writing *w, uint64_t x, struct tfs_error *err)
 {
@@ -145,13 +156,19 @@ static int put_chunk(struct writing *w, uint64_t x, struct tfs_error *err)
     const size_t size = tfs_array_volume(a) * a->width;
     const struct tfs_key key = tfs_array_key(a, at);
     const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(w->edit), key);
-    bool any = false;
+    const bool all = w->whole && !w->file->based && !w->file->begun;
+    bool any = w->whole;
 
-    if (take_rows(w, x, true, &any, err) < 0 || !any || read_all(a, chunk, w->values, err) < 0 ||
-        read_before(w, key, chunk, err) < 0 || are_as_before(w, x))
+    if ((!any && take_rows(w, x, true, &any, err) < 0) || !any ||
+        read_all(a, chunk, w->values, err) < 0 ||
+        (!all && (read_before(w, key, chunk, err) < 0 || are_as_before(w, x))))
         return err->code;
     memcpy(w->wanted, w->values, size);
-    if (take_rows(w, x, false, &any, err) < 0 || memcmp(w->values, w->wanted, size) == 0)
+    if (all)
+        take_all(w, x);
+    else
+        take_rows(w, x, false, &any, err);
+    if (err->code < 0 || memcmp(w->values, w->wanted, size) == 0)
         return err->code;
     if (w->unnamed)
         return tfs_fail(err, -EBADMSG,
