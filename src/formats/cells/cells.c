@@ -78,6 +78,8 @@ static int make(struct tfs_save *save, const struct tfs_doc *doc, const struct t
     made->doc = NULL;
     made->warning = NULL;
     made->decoded = wanted;
+    for (unsigned i = 0; i < made->kind->count; i++)
+        made->decoded |= made->planes[i].values != NULL ? 1u << i : 0;
     made->count = (size_t)made->size.x * made->size.y * made->size.z;
     if (why.code == 0 || keep_damage(made, &why, err) == 0) {
         *cells = made;
@@ -250,14 +252,16 @@ int tfs_cells_need(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
     return err->code;
 }
 
+/* Who asks for damage asks for sizes next: so all planes are decoded at once. */
 int tfs_cells_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key)
 {
+    const struct tfs_cells_kind *kind = save->tree->cells;
     struct tfs_cells *cells;
     struct tfs_error why = {0};
 
-    if (save->tree->cells == NULL)
+    if (kind == NULL)
         return 0;
-    if (tfs_cells_open(save, doc, key, 0, &cells, &why) < 0)
+    if (tfs_cells_open(save, doc, key, tfs_cells_runs_need(kind, TFS_CELLS_ALL), &cells, &why) < 0)
         return why.code == -ENOENT ? 0 : why.code;
     const bool damaged = cells->damage != NULL;
     tfs_cells_unref(cells);

@@ -80,8 +80,9 @@ static void summarize(const struct tfs_cells *cells, unsigned number, struct sum
                                                       : tfs_plane_uniform(plane, cells->count);
         return;
     }
+    const bool named = cells->kind->planes[number].name_of != NULL;
     tfs_cells_runs_begin(&runs, cells, 1u << number);
-    while (tfs_cells_runs_next(&runs)) {
+    while ((named || s->uniform) && tfs_cells_runs_next(&runs)) {
         const uint64_t value = runs.values[number];
         s->first = runs.end == runs.count ? value : s->first;
         s->uniform = s->uniform && value == s->first;
