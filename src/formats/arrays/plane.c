@@ -16,8 +16,8 @@
 
 void tfs_values_fill(uint8_t *values, unsigned width, size_t count, uint64_t value)
 {
-    if (value == 0)
-        memset(values, 0, count * width);
+    if (value == 0 || width == 1)
+        memset(values, (int)value, count * width);
     else
         for (size_t i = 0; i < count; i++)
             tfs_array_set(values, width, i, value);
@@ -102,6 +102,9 @@ static void show_values(const struct tfs_array *a, const struct tfs_cells *cells
 
     if (!plane->filled && plane->form.width == a->width)
         memcpy(values, (const uint8_t *)plane->values + first * a->width, count * a->width);
+    else if (plane->filled)
+        tfs_values_fill(values, a->width, count,
+                        tfs_plane_wide(&plane->form, tfs_plane_get(plane, 0)));
     else
         for (size_t i = 0; i < count; i++)
             tfs_array_set(values, a->width, i,

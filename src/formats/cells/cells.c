@@ -313,8 +313,8 @@ bool tfs_plane_uniform(const struct tfs_cells_plane *plane, size_t count)
 
 void tfs_plane_set_all(struct tfs_cells_plane *plane, size_t count, uint64_t value)
 {
-    if (value == 0)
-        memset(plane->values, 0, count * tfs_plane_size(&plane->form));
+    if (value == 0 || tfs_plane_size(&plane->form) == 1)
+        memset(plane->values, (int)value, count * tfs_plane_size(&plane->form));
     else
         for (size_t i = 0; i < count; i++)
             tfs_plane_set(plane, i, value);
