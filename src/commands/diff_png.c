@@ -377,7 +377,7 @@ static int draw(struct picture *p, struct tfs_error *err)
         return err->code;
     const int some = p->maps[TFS_BEFORE].file != NULL ? TFS_BEFORE : TFS_AFTER;
     const struct tfs_cells_kind *kind = p->d->saves[some]->tree->cells;
-    p->north_up = kind->north_up;
+    p->north_up = (kind->flags & TFS_CELLS_NORTH_UP) != 0;
     for (int side = 0; side < TFS_SIDES; side++) {
         p->rows[side] = malloc((size_t)p->width * PIXEL);
         if (p->rows[side] == NULL)

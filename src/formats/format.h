@@ -208,9 +208,6 @@ typedef void (*tfs_refused_fn)(void *arg, const struct tfs_chunk *chunk, const c
 /* Takes a name, which is good until it returns; a failure ends the giving. */
 typedef int (*tfs_name_fn)(void *arg, struct tfs_span name, struct tfs_error *err);
 
-/* When there are tiles of the pictures. */
-enum tfs_tiled { TFS_TILED_IF_WIDE, TFS_TILED_ALWAYS, TFS_TILED_NEVER };
-
 /* The files of a directory and of those in it. */
 struct tfs_schema {
     const struct tfs_file *files;
@@ -230,7 +227,6 @@ struct tfs_tree {
                         * there, none comes or goes, and in another save one may have another
                         * number; else groups are levels, and there as long as they have chunks */
     const struct tfs_cells_kind *cells; /* what a chunk holds; NULL: the lenses know */
-    enum tfs_tiled tiled;
 
     /* For tfs_chunk_create: adds an empty chunk; EINVAL or EROFS with a sentence where the save
      * cannot hold one. NULL: the chunks are fixed. */

@@ -94,14 +94,14 @@ static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
     return tfs_edit_put_bytes(e->edit, e->before->chunk, BYTES_OF(next), err);
 }
 
-static bool is_air(struct tfs_span name)
+static enum tfs_emptiness emptiness(struct tfs_span name)
 {
-    return tfs_span_equal(name, tfs_span_of("air"));
+    return tfs_span_equal(name, tfs_span_of("air")) ? TFS_AIR : TFS_SEEN;
 }
 
-static struct tfs_span air(const struct tfs_cells *cells)
+static struct tfs_span air(const struct tfs_chunk *chunk)
 {
-    (void)cells;
+    (void)chunk;
     return tfs_span_of("air");
 }
 
@@ -119,7 +119,7 @@ static const struct tfs_cells_kind kind = {.planes = planes,
                                            .entries_max = NAMES,
                                            .decode = decode,
                                            .release = release,
-                                           .is_air = is_air,
+                                           .emptiness = emptiness,
                                            .air = air,
                                            .encode = encode};
 

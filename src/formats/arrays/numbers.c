@@ -40,7 +40,7 @@ int tfs_numbers_add(struct tfs_numbers *numbers, struct tfs_span name, uint32_t 
     struct tfs_words *words = &numbers->words;
 
     *number = 0;
-    if (numbers->cells->is_air(name))
+    if (tfs_name_is_air(numbers->cells, name))
         return 0;
     pthread_mutex_lock(&numbers->lock);
     if (words->count < NUMBERS_MAX)
@@ -104,7 +104,7 @@ static int numbers_of(struct tfs_save *save, struct tfs_numbers **numbers, struc
         return tfs_fail_memory(err);
     made->cells = save->tree->cells;
     pthread_mutex_init(&made->lock, NULL);
-    if (tfs_words_add(&made->words, tfs_span_of(made->cells->air_name), &first, err) < 0 ||
+    if (tfs_words_add(&made->words, made->cells->air(NULL), &first, err) < 0 ||
         !atomic_compare_exchange_strong(&save->numbers, numbers, made))
         tfs_numbers_free(made);
     else
@@ -160,7 +160,7 @@ static bool has_name(const void *arg, struct tfs_span name)
     pthread_mutex_lock(&numbers->lock);
     const bool has = tfs_words_find(&numbers->words, name, &ignored);
     pthread_mutex_unlock(&numbers->lock);
-    return has || numbers->cells->is_air(name);
+    return has || tfs_name_is_air(numbers->cells, name);
 }
 
 int tfs_numbers_translate(struct tfs_numbers *numbers, struct tfs_span text, uint32_t **map,

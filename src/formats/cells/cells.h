@@ -118,6 +118,16 @@ struct tfs_cells_like {
 typedef int (*tfs_number_fn)(void *arg, struct tfs_span name, uint32_t *number,
                              struct tfs_error *err);
 
+enum tfs_emptiness { TFS_SEEN, TFS_UNSEEN, TFS_AIR };
+
+enum tfs_cells_flags {
+    TFS_CELLS_NORTH_UP = 1, /* z grows to the north: pictures have the greatest z at their top */
+    TFS_CELLS_ABSENT_EMPTY = 2, /* a chunk that a save lacks is all empty voxels; else it was not
+                                 * stored yet, and what will be there is the game's matter */
+    TFS_CELLS_TILED = 4, /* pictures have tiles, where a table lists them, of any size; else where
+                          * they are too wide for one */
+};
+
 /* What a game gives. */
 struct tfs_cells_kind {
     const struct tfs_plane *planes;
@@ -125,11 +135,8 @@ struct tfs_cells_kind {
     struct tfs_voxel_size size; /* of every chunk, decode may say less; all 0: decode says it */
     /* The size of the chunks of a group, where that is 0. */
     struct tfs_voxel_size (*group_size)(const struct tfs_doc *doc, uint32_t group);
-    const char *unit; /* what one voxel is called; NULL: "voxel" */
-    bool north_up;    /* z grows to the north: pictures have the greatest z at their top */
-    /* A chunk that a save lacks is all empty voxels. False: it was not stored yet, and what will be
-     * there is the game's matter, or nobody knows. */
-    bool absent_is_empty;
+    const char *unit;  /* what one voxel is called; NULL: "voxel" */
+    unsigned flags;    /* enum tfs_cells_flags */
     uint64_t text_max; /* bytes of a text; a longer one is not rendered (EFBIG); 0: any is */
     struct tfs_name_rules names;
     uint32_t entries_max; /* of a table of names */
@@ -150,13 +157,11 @@ struct tfs_cells_kind {
     /* After a failure of decode, too. NULL: it takes no memory. */
     void (*release)(struct tfs_cells *cells);
 
-    const char *air_name; /* of arrays: the name of number 0 */
-    /* Is this the name of an empty voxel? */
-    bool (*is_air)(struct tfs_span name);
-    /* What a voxel becomes that is emptied where the table has no such name. */
-    struct tfs_span (*air)(const struct tfs_cells *cells);
-    /* Is nothing seen of it from above? NULL: as is_air. */
-    bool (*is_unseen)(struct tfs_span name);
+    /* Is this the name of an empty voxel, or of one of which nothing is seen from above? */
+    enum tfs_emptiness (*emptiness)(struct tfs_span name);
+    /* What a voxel of the chunk becomes that is emptied where its table has no such name. NULL: the
+     * name of number 0 in arrays. */
+    struct tfs_span (*air)(const struct tfs_chunk *chunk);
     /* Of a kind whose first plane has no names but values that name_of names: what is seen of one.
      * There its empty value says that a voxel is empty. */
     struct tfs_name_look (*look)(uint64_t value);
@@ -200,6 +205,11 @@ struct tfs_cells_kind {
                  const struct tfs_cells_like *like, struct tfs_blob **stored,
                  struct tfs_error *err);
 };
+
+static inline bool tfs_name_is_air(const struct tfs_cells_kind *kind, struct tfs_span name)
+{
+    return kind->emptiness(name) == TFS_AIR;
+}
 
 /* Of the chunks of group 0. */
 static inline struct tfs_voxel_size tfs_cells_size(const struct tfs_cells_kind *kind,

@@ -43,7 +43,7 @@ static int add_entry(struct tfs_cells_edit *e, struct tfs_span name, struct tfs_
         return err->code;
     if (e->firsts[word] == NONE)
         e->firsts[word] = e->entry_count;
-    if (e->air == NONE && e->before->kind->is_air(name))
+    if (e->air == NONE && tfs_name_is_air(e->before->kind, name))
         e->air = e->entry_count;
     e->entries[e->entry_count++] = word;
     return 0;
@@ -277,7 +277,8 @@ void tfs_cells_edit_set(struct tfs_cells_edit *e, size_t voxel, uint32_t entry)
 /* The entry that an emptied voxel gets. */
 static int find_air(struct tfs_cells_edit *e, uint32_t *entry, struct tfs_error *err)
 {
-    if (e->air == NONE && tfs_cells_edit_add(e, e->before->kind->air(e->before), &e->air, err) < 0)
+    if (e->air == NONE &&
+        tfs_cells_edit_add(e, e->before->kind->air(&e->before->chunk), &e->air, err) < 0)
         return err->code;
     *entry = e->air;
     return 0;
@@ -289,7 +290,7 @@ static bool is_empty(const struct tfs_cells_edit *e, size_t voxel)
 
     if (tfs_cells_named(e->before) == NULL)
         return now == e->planes[0].form.empty;
-    return now == e->air || e->before->kind->is_air(tfs_cells_edit_name(e, (uint32_t)now));
+    return now == e->air || tfs_name_is_air(e->before->kind, tfs_cells_edit_name(e, (uint32_t)now));
 }
 
 int tfs_cells_edit_clear(struct tfs_cells_edit *e, size_t voxel, struct tfs_error *err)

@@ -205,7 +205,7 @@ int tfs_cells_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, 
     pthread_mutex_lock(&memory->lock);
     if (tfs_chunk_names_of(memory, save, chunk, &names, err) == 0)
         for (uint32_t i = 0; i < names->count && err->code == 0; i++)
-            if (!save->tree->cells->is_air(names->names[i]))
+            if (!tfs_name_is_air(save->tree->cells, names->names[i]))
                 each(arg, names->names[i], err);
     pthread_mutex_unlock(&memory->lock);
     return err->code;

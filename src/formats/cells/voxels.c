@@ -191,8 +191,8 @@ bool tfs_voxel_is_empty(const struct tfs_voxel_pool *pool, const struct tfs_voxe
 {
     const struct tfs_cells_kind *kind = pool->kind;
 
-    if (kind->is_air != NULL)
-        return kind->is_air(tfs_words_at(&pool->names, (uint32_t)v->values[0]));
+    if (kind->emptiness != NULL)
+        return tfs_name_is_air(kind, tfs_words_at(&pool->names, (uint32_t)v->values[0]));
     if (kind->save_names != NULL)
         return false;
     for (unsigned p = 0; p < kind->count && is_numbers(kind); p++)
@@ -704,8 +704,11 @@ static int clear_solid(struct tfs_cells_edit *e, size_t i, struct tfs_error *err
 
 static bool is_unseen(const struct tfs_cells_edit *e, size_t i)
 {
-    return e->before->kind->is_unseen != NULL && e->before->kind->is_unseen(tfs_cells_edit_name(
-                                                     e, (uint32_t)tfs_plane_get(&e->planes[0], i)));
+    const struct tfs_cells_kind *kind = e->before->kind;
+
+    return kind->emptiness != NULL &&
+           kind->emptiness(tfs_cells_edit_name(e, (uint32_t)tfs_plane_get(&e->planes[0], i))) ==
+               TFS_UNSEEN;
 }
 
 int tfs_voxel_clear(struct tfs_voxel_edit *v, struct tfs_stretch at, bool seen,

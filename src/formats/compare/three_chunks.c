@@ -25,7 +25,8 @@ int tfs_three_chunks_open(struct tfs_three_chunks *trio, const struct tfs_merge 
     memcpy(trio->there, there, sizeof(trio->there));
     if (tfs_chunk_sides_open(&trio->sides, merge->sides, TFS_MERGE_SIDES, key, there, err) < 0)
         return err->code;
-    trio->based = there[TFS_MERGE_BASE] || trio->sides.pool.kind->absent_is_empty;
+    trio->based =
+        there[TFS_MERGE_BASE] || (trio->sides.pool.kind->flags & TFS_CELLS_ABSENT_EMPTY) != 0;
     return 0;
 }
 

@@ -268,9 +268,14 @@ static int numbers(struct tfs_span stored, uint32_t from, uint32_t to, tfs_numbe
     return 0;
 }
 
-static struct tfs_span air(const struct tfs_cells *cells)
+static enum tfs_emptiness emptiness(struct tfs_span name)
 {
-    return tfs_cosmic_air(tfs_cosmic_chunk_version(&cells->chunk));
+    return tfs_cosmic_is_air(name) ? TFS_AIR : TFS_SEEN;
+}
+
+static struct tfs_span air(const struct tfs_chunk *chunk)
+{
+    return tfs_cosmic_air(chunk == NULL ? TFS_COSMIC_VERSION_MAX : tfs_cosmic_chunk_version(chunk));
 }
 
 static const struct tfs_plane planes[TFS_COSMIC_PLANES] = {
@@ -292,14 +297,14 @@ static const struct tfs_plane planes[TFS_COSMIC_PLANES] = {
 const struct tfs_cells_kind tfs_cosmic_cells = {
     .planes = planes,
     .count = TFS_COSMIC_PLANES,
+    .flags = TFS_CELLS_TILED,
     .size = {TFS_COSMIC_SIDE, TFS_COSMIC_SIDE, TFS_COSMIC_SIDE},
     .names = {"block", TFS_COSMIC_NAME_MAX},
     .entries_max = TFS_COSMIC_PALETTE_MAX,
     .decode = decode,
     .numbers = numbers,
     .release = release,
-    .air_name = "base:air",
-    .is_air = tfs_cosmic_is_air,
+    .emptiness = emptiness,
     .air = air,
     .encode = encode,
 };

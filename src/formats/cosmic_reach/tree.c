@@ -248,12 +248,12 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
     return changes;
 }
 
-#define TREE(shown, tiles)                                                                         \
+#define TREE(shown)                                                                                \
     {                                                                                              \
         .root = {root_files, (shown)}, .chunk = {chunk_files, CHUNK_FILES},                        \
-        .cells = &tfs_cosmic_cells, .tiled = (tiles), .chunk_create = chunk_create,                \
-        .chunk_move = chunk_move, .fits = fits, .chunk_changes = chunk_changes                     \
+        .cells = &tfs_cosmic_cells, .chunk_create = chunk_create, .chunk_move = chunk_move,        \
+        .fits = fits, .chunk_changes = chunk_changes                                               \
     }
 
-const struct tfs_tree tfs_cosmic_reach_tree = TREE(ROOT_REGION_FILES, TFS_TILED_NEVER);
-const struct tfs_tree tfs_cosmic_zone_tree = TREE(ROOT_FILES, TFS_TILED_ALWAYS);
+const struct tfs_tree tfs_cosmic_reach_tree = TREE(ROOT_REGION_FILES);
+const struct tfs_tree tfs_cosmic_zone_tree = TREE(ROOT_FILES);

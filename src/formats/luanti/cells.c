@@ -417,16 +417,16 @@ int tfs_luanti_cells_store(struct tfs_edit *edit, const struct tfs_cells *cells,
 
 /* ---- the kind -------------------------------------------------------------------------------- */
 
-static struct tfs_span air(const struct tfs_cells *cells)
+static struct tfs_span air(const struct tfs_chunk *chunk)
 {
-    (void)cells;
+    (void)chunk;
     return tfs_span_of("air");
 }
 
 /* `ignore` stands for what was not generated. */
-static bool is_unseen(struct tfs_span name)
+static enum tfs_emptiness emptiness(struct tfs_span name)
 {
-    return tfs_luanti_is_air(name) || tfs_luanti_is_ignore(name);
+    return tfs_luanti_is_air(name) ? TFS_AIR : tfs_luanti_is_ignore(name) ? TFS_UNSEEN : TFS_SEEN;
 }
 
 static const struct tfs_plane planes[TFS_LUANTI_PLANES] = {
@@ -450,15 +450,13 @@ const struct tfs_cells_kind tfs_luanti_cells = {
     .count = TFS_LUANTI_PLANES,
     .size = {TFS_LUANTI_SIDE, TFS_LUANTI_SIDE, TFS_LUANTI_SIDE},
     .unit = "node",
-    .north_up = true,
+    .flags = TFS_CELLS_NORTH_UP,
     .names = {"node", UINT16_MAX},
     .entries_max = 65536, /* ids have 16 bits */
     .decode = decode,
     .release = release,
-    .air_name = "air",
-    .is_air = tfs_luanti_is_air,
+    .emptiness = emptiness,
     .air = air,
-    .is_unseen = is_unseen,
     .settle = settle,
     .encode = encode,
 };

@@ -80,7 +80,7 @@ bool tfs_picture_box(const struct tfs_cells_kind *kind, const struct tfs_doc *do
         .sx = side(low.x, high.x, chunk.x),
         .sy = side(low.y, high.y, chunk.y),
         .sz = side(low.z, high.z, chunk.z),
-        .north_up = kind->north_up,
+        .north_up = (kind->flags & TFS_CELLS_NORTH_UP) != 0,
     };
     while (box->sy >> box->drop > TFS_PICTURE_HEIGHT_MAX)
         box->drop++;

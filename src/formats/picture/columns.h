@@ -18,7 +18,7 @@ struct tfs_picture_box {
     int64_t x, y, z;     /* the voxel there */
     uint64_t sx, sy, sz; /* sizes */
     unsigned drop;       /* low bits that heights lose: 0 where pictures of heights can tell them */
-    bool north_up;       /* tfs_cells_kind.north_up */
+    bool north_up;       /* TFS_CELLS_NORTH_UP */
 };
 
 /* The row of pixels that shows the voxels at `z`, counted from box.z; and back. */

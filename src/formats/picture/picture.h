@@ -39,8 +39,8 @@ extern const struct tfs_lens tfs_map_tile_lens;
 /* Tiles show 256 x 256 columns each, or as many as whole chunks have up to that: RX_RZ.png those
  * from x = RX * 256 and z = RZ * 256 on. There is one wherever there are chunks. */
 #define TFS_PICTURE_TILE 256
-/* What their numbers are below (tfs_file.count); 0 above 65,535 high, and where tfs_tree.tiled
- * says so. */
+/* What their numbers are below (tfs_file.count); 0 above 65,535 high, where the tree lists
+ * none, and where pictures have them all, unless TFS_CELLS_TILED. */
 uint32_t tfs_picture_tiles(const struct tfs_tree *tree, const struct tfs_doc *doc);
 extern const struct tfs_family tfs_heightmap_tiles, tfs_map_tiles;
 

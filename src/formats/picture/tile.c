@@ -37,13 +37,21 @@ static bool are_there(const struct tfs_cells_kind *kind, const struct tfs_doc *d
            box.chunk.x <= TFS_PNG_SIDE_MAX && box.chunk.z <= TFS_PNG_SIDE_MAX;
 }
 
+static bool lists_tiles(const struct tfs_tree *tree)
+{
+    for (unsigned i = 0; i < tree->root.count; i++)
+        if (tree->root.files[i].family == &tfs_map_tiles)
+            return true;
+    return false;
+}
+
 uint32_t tfs_picture_tiles(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
     const struct tfs_cells_kind *kind = tree->cells;
     const struct tfs_doc_areas *tiles = NULL;
 
-    if (tree->tiled == TFS_TILED_NEVER ||
-        (tree->tiled == TFS_TILED_IF_WIDE && tfs_picture_count(tree, doc) > 0))
+    if (!lists_tiles(tree) ||
+        ((kind->flags & TFS_CELLS_TILED) == 0 && tfs_picture_count(tree, doc) > 0))
         return 0;
     if (are_there(kind, doc))
         tiles = tiles_of(kind, doc);

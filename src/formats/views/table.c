@@ -92,7 +92,7 @@ static int print_names(const struct tfs_cells *cells, uint8_t behind, struct pri
         return tfs_fail_memory(err);
     for (uint32_t i = 0; i < cells->name_count; i++) {
         const size_t begin = p->text.size;
-        if (cells->kind->is_air(cells->names[i]))
+        if (tfs_name_is_air(cells->kind, cells->names[i]))
             continue;
         print_name(p, cells->names[i], behind, &scratch);
         p->entries[i].size = (uint32_t)(p->text.size - begin);
