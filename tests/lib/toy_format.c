@@ -9,22 +9,20 @@
 
 #include "base/hash.h"
 #include "formats/arrays/array.h"
-#include "formats/info.h"
-#include "formats/picture/picture.h"
 #include "formats/views/views.h"
 #include "formats/containers/file.h"
 #include "toy_format.h"
 
 #define BYTES_OF(x) ((struct tfs_span){(const void *)&(x), sizeof(x)})
 
-enum { BLOCK, LEVEL, PLANES, VOXELS = 8, NAMES = 8, NAME = 15, MAGIC = 4 };
+enum { BLOCK, LEVEL, PLANES, VOXELS = 8, NAMES = 8, NAME = 15, STATE = 15, MAGIC = 4 };
 
 struct chunk {               /* 2x2x2 voxels */
     uint32_t blocks[VOXELS]; /* numbers of names */
     uint8_t levels[VOXELS];  /* 0 to 9 */
     uint8_t count;           /* of the names; 0: there is no chunk */
     char names[NAMES][NAME];
-    uint8_t state[15]; /* what is no voxel */
+    uint8_t state[STATE]; /* what is no voxel */
 };
 
 struct unit {
@@ -123,41 +121,36 @@ static const struct tfs_cells_kind kind = {.planes = planes,
                                            .air = air,
                                            .encode = encode};
 
-/* ---- what is no voxel: raw.bin, all bytes of a chunk, and state.bin, the last ones ----------- */
+/* ---- what is no voxel: state.bin ------------------------------------------------------------- */
 
-static const size_t raw_at = 0, state_at = offsetof(struct chunk, state);
-
-static int bytes_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+static int state_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                      struct tfs_buf *out, struct tfs_error *err)
 {
-    const struct tfs_span bytes = tfs_blob_span(tfs_doc_find(doc, at.key)->blob);
-    const size_t from = *(const size_t *)at.param;
+    struct chunk chunk;
 
     (void)save;
-    if (from < bytes.size)
-        tfs_buf_add(out, bytes.data + from, bytes.size - from);
-    return tfs_buf_check(out, err);
+    if (take(tfs_blob_span(tfs_doc_find(doc, at.key)->blob), &chunk, err) == 0)
+        tfs_buf_add(out, chunk.state, STATE);
+    return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
-static int bytes_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+static int state_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    const struct tfs_chunk old = *tfs_doc_find(tfs_edit_doc(edit), at.key);
-    const size_t from = *(const size_t *)at.param;
-    struct tfs_buf bytes = {0};
+    const struct tfs_chunk *old = tfs_doc_find(tfs_edit_doc(edit), at.key);
+    struct chunk chunk;
 
+    (void)save;
     (void)put;
-    tfs_buf_add(&bytes, old.blob->data, from);
-    tfs_buf_add_span(&bytes, text);
-    if (tfs_buf_check(&bytes, err) == 0 &&
-        tfs_edit_put_bytes(edit, old, tfs_buf_span(&bytes), err) == 0)
-        tfs_cells_check(save, tfs_edit_doc(edit), at.key, NULL, err);
-    tfs_buf_release(&bytes);
-    return err->code;
+    if (text.size != STATE)
+        return tfs_fail(err, -EBADMSG, "%zu bytes, a state has %d", text.size, STATE);
+    if (take(tfs_blob_span(old->blob), &chunk, err) < 0)
+        return err->code;
+    memcpy(chunk.state, text.data, STATE);
+    return tfs_edit_put_bytes(edit, *old, BYTES_OF(chunk), err);
 }
 
-static const struct tfs_lens raw_lens = {&raw_at, bytes_get, .put = bytes_put};
-static const struct tfs_lens state_lens = {&state_at, bytes_get, .put = bytes_put};
+static const struct tfs_lens state_lens = {.get = state_get, .put = state_put};
 
 /* ---- chunks that come and go ----------------------------------------------------------------- */
 
@@ -234,19 +227,8 @@ static int probe(const struct tfs_probe *p)
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
-static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                    struct tfs_buf *out, struct tfs_error *err)
-{
-    (void)at;
-    tfs_info_begin(out, save, doc);
-    tfs_picture_info(out, save->tree, doc);
-    tfs_info_end(out, save, doc);
-    return tfs_buf_check(out, err);
-}
-
-static const struct tfs_lens info_lens = {.get = info_get};
 static const struct tfs_file chunk_files[] = {
-    TFS_RAW_FILE(&raw_lens),
+    TFS_RAW_FILE(&tfs_raw_lens),
     TFS_VOXELS_FILE(&tfs_cells_table_lens),
     {.path = "palette.txt", .flags = TFS_FILE_RENAMES, .lens = &tfs_cells_palette_lens},
     TFS_GRID_FILE("blocks.txt", TFS_GRID_LENS(BLOCK)),
@@ -255,7 +237,7 @@ static const struct tfs_file chunk_files[] = {
 };
 
 static const struct tfs_file root_files[] = {
-    {.path = "info.txt", .lens = &info_lens},
+    {.path = "info.txt", .lens = &tfs_info_lens},
     {.path = "palette.txt", .flags = TFS_FILE_RENAMES, .lens = &tfs_cells_names_lens},
     TFS_HEIGHTMAP_FILE,
     TFS_MAP_FILE,

@@ -8,6 +8,7 @@
 #include "formats/godot_voxel/instances.h"
 #include "formats/godot_voxel/lenses.h"
 #include "formats/godot_voxel/store.h"
+#include "formats/views/views.h"
 
 int tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
@@ -23,18 +24,6 @@ int tfs_godot_lens_exists(struct tfs_save *save, const struct tfs_doc *doc, stru
 
 /* ---- raw.bin --------------------------------------------------------------------------------- */
 
-static int raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                   struct tfs_buf *out, struct tfs_error *err)
-{
-    struct tfs_cells *cells;
-
-    if (tfs_godot_cells_open(save, doc, at.key, &cells, err) < 0)
-        return err->code;
-    tfs_buf_add_span(out, tfs_blob_span(cells->stored));
-    tfs_cells_unref(cells);
-    return tfs_buf_check(out, err);
-}
-
 static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                    struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
@@ -48,23 +37,11 @@ static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at a
     return err->code;
 }
 
-static int64_t raw_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
-{
-    struct tfs_cells *cells;
-    struct tfs_error ignored = {0};
-
-    if (tfs_godot_cells_open(save, doc, at.key, &cells, &ignored) < 0)
-        return -1;
-    int64_t size = (int64_t)tfs_blob_span(cells->stored).size;
-    tfs_cells_unref(cells);
-    return size;
-}
-
 const struct tfs_lens tfs_godot_raw_lens = {
-    .get = raw_get,
+    .get = tfs_raw_get,
     .put = raw_put,
     .exists = tfs_godot_lens_exists,
-    .size = raw_size,
+    .size = tfs_raw_size,
 };
 
 /* ---- instances.bin --------------------------------------------------------------------------- */

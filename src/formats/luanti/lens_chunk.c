@@ -10,6 +10,7 @@
 #include "formats/luanti/lenses.h"
 #include "formats/luanti/lists.h"
 #include "formats/luanti/cells.h"
+#include "formats/views/views.h"
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
@@ -354,19 +355,6 @@ const struct tfs_lens tfs_luanti_state_lens = {.get = state_get, .put = state_pu
 
 /* ---- raw.bin --------------------------------------------------------------------------------- */
 
-/* Without bytes where the database does not give them. */
-static int raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                   struct tfs_buf *out, struct tfs_error *err)
-{
-    struct tfs_cells *cells;
-
-    if (tfs_cells_open(save, doc, at.key, TFS_CELLS_ALL, &cells, err) < 0)
-        return err->code;
-    tfs_buf_add_span(out, tfs_blob_span(cells->stored));
-    tfs_cells_unref(cells);
-    return tfs_buf_check(out, err);
-}
-
 /* Objects know where they are in the world. A copy of another chunk has its objects here, not
  * there. */
 static int put_copy(struct tfs_edit *edit, const struct tfs_cells *cells,
@@ -408,4 +396,5 @@ static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at a
     return err->code;
 }
 
-const struct tfs_lens tfs_luanti_raw_lens = {.get = raw_get, .put = raw_put};
+const struct tfs_lens tfs_luanti_raw_lens = {
+    .get = tfs_raw_get, .put = raw_put, .size = tfs_raw_size};

@@ -6,7 +6,6 @@
 
 #include "formats/format.h"
 
-extern const struct tfs_lens tfs_rbx_raw_lens;
 extern const struct tfs_lens tfs_rbx_info_lens;
 
 #endif

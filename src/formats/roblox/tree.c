@@ -28,7 +28,7 @@ enum chunk_file {
 };
 
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
-    [CHUNK_RAW] = TFS_RAW_FILE(&tfs_rbx_raw_lens),
+    [CHUNK_RAW] = TFS_RAW_FILE(&tfs_raw_lens),
     [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_cells_table_lens),
     [CHUNK_MATERIALS] = TFS_GRID_FILE("materials.txt", TFS_GRID_LENS(TFS_RBX_PLANE_MATERIAL)),
     [CHUNK_OCCUPANCY] = TFS_GRID_FILE("occupancy.txt", TFS_GRID_LENS(TFS_RBX_PLANE_OCCUPANCY)),

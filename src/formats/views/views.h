@@ -8,6 +8,14 @@
 #include "formats/cells/edit.h"
 #include "formats/voxel_table.h"
 
+/* ---- raw.bin and info.txt of games that add nothing (raw.c, info.c) -------------------------- */
+
+int tfs_raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                struct tfs_buf *out, struct tfs_error *err);
+int64_t tfs_raw_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
+extern const struct tfs_lens tfs_raw_lens;
+extern const struct tfs_lens tfs_info_lens;
+
 /* ---- voxels.csv: a line a voxel that is not empty (table.c) ---------------------------------- */
 
 int tfs_cells_table_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
