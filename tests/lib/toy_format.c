@@ -241,7 +241,7 @@ static const struct tfs_file root_files[] = {
     {.path = "palette.txt", .flags = TFS_FILE_RENAMES, .lens = &tfs_cells_names_lens},
     TFS_HEIGHTMAP_FILE,
     TFS_MAP_FILE,
-    TFS_ARRAY_FILE("level", LEVEL),
+    TFS_ARRAY_FILE("levels", LEVEL),
 };
 
 static const struct tfs_tree tree = {
