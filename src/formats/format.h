@@ -214,6 +214,11 @@ struct tfs_schema {
     unsigned count;
 };
 
+#define TFS_SCHEMA(list)                                                                           \
+    {                                                                                              \
+        (list), sizeof(list) / sizeof((list)[0])                                                   \
+    }
+
 /* The names that saves of a format have. The order of `files` is the order in which `import`
  * applies them and in which directories list them: raw.bin first in a chunk. Files of one
  * directory, and of those in it, follow one another. */

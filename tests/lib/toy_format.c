@@ -244,11 +244,10 @@ static const struct tfs_file root_files[] = {
     TFS_ARRAY_FILE("levels", LEVEL),
 };
 
-static const struct tfs_tree tree = {
-    .root = {root_files, sizeof(root_files) / sizeof(*root_files)},
-    .chunk = {chunk_files, sizeof(chunk_files) / sizeof(*chunk_files)},
-    .cells = &kind,
-    .chunk_create = chunk_create};
+static const struct tfs_tree tree = {.root = TFS_SCHEMA(root_files),
+                                     .chunk = TFS_SCHEMA(chunk_files),
+                                     .cells = &kind,
+                                     .chunk_create = chunk_create};
 
 static const struct tfs_file_codec codec = {.decode = read_file, .encode = write_file};
 

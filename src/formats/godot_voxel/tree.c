@@ -140,9 +140,9 @@ static uint32_t levels(const struct tfs_doc *doc)
 
 #define FOR_ALL_CONTAINERS                                                                         \
     .root = {root_files, ROOT_FILES}, .chunk.files = chunk_files,                                  \
-    .group = {level_files, sizeof(level_files) / sizeof(level_files[0])}, .group_dir = "lods",     \
-    .groups = levels, .cells = &tfs_godot_cells, .fits = tfs_godot_rules_fit,                      \
-    .upgrade = tfs_godot_save_upgrade, .chunk_changes = chunk_changes
+    .group = TFS_SCHEMA(level_files), .group_dir = "lods", .groups = levels,                       \
+    .cells = &tfs_godot_cells, .fits = tfs_godot_rules_fit, .upgrade = tfs_godot_save_upgrade,     \
+    .chunk_changes = chunk_changes
 
 const struct tfs_tree tfs_godot_block_tree = {
     FOR_ALL_CONTAINERS,

@@ -165,7 +165,7 @@ static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_c
 const struct tfs_tree tfs_rbx_tree = {
     .root = {root_files, ROOT_FILES},
     .chunk = {chunk_files, CHUNK_FILES},
-    .group = {group_files, sizeof(group_files) / sizeof(group_files[0])},
+    .group = TFS_SCHEMA(group_files),
     .group_dir = "regions",
     .groups = groups,
     .fixed_groups = true,
