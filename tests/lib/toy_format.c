@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "formats/info.h"
 #include "formats/arrays/array.h"
 #include "formats/views/views.h"
 #include "formats/containers/file.h"
@@ -227,6 +228,18 @@ static int probe(const struct tfs_probe *p)
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
+static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                    struct tfs_buf *out, struct tfs_error *err)
+{
+    (void)at;
+    tfs_info_begin(out, save, doc);
+    tfs_picture_info(out, save->tree, doc);
+    tfs_info_end(out, save, doc);
+    return tfs_buf_check(out, err);
+}
+
+static const struct tfs_lens info_lens = {.get = info_get};
+
 static const struct tfs_file chunk_files[] = {
     TFS_RAW_FILE(&tfs_raw_lens),
     TFS_VOXELS_FILE(&tfs_cells_table_lens),
@@ -237,7 +250,7 @@ static const struct tfs_file chunk_files[] = {
 };
 
 static const struct tfs_file root_files[] = {
-    {.path = "info.txt", .lens = &tfs_info_lens},
+    {.path = "info.txt", .lens = &info_lens},
     {.path = "palette.txt", .flags = TFS_FILE_RENAMES, .lens = &tfs_cells_names_lens},
     TFS_HEIGHTMAP_FILE,
     TFS_MAP_FILE,

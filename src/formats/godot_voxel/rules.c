@@ -5,7 +5,6 @@
  */
 #include "formats/godot_voxel/rules.h"
 
-
 #include <errno.h>
 #include <string.h>
 

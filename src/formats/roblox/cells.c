@@ -120,8 +120,8 @@ static int settle(struct tfs_cells_edit *e, struct tfs_error *err)
 
 /* ---- storing --------------------------------------------------------------------------------- */
 
-int tfs_rbx_store_records(struct tfs_edit *edit, const struct tfs_chunk *chunk,
-                          struct tfs_span records, struct tfs_error *err)
+static int store_records(struct tfs_edit *edit, const struct tfs_chunk *chunk,
+                         struct tfs_span records, struct tfs_error *err)
 {
     const char *locked = tfs_rbx_locked(tfs_edit_doc(edit), chunk->key.group);
 
@@ -138,7 +138,7 @@ static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
         planes.values[i] = e->planes[i].values;
     tfs_rbx_records_encode(&records, &planes, e->before->count);
     if (tfs_buf_check(&records, err) == 0)
-        tfs_rbx_store_records(e->edit, &e->before->chunk, tfs_buf_span(&records), err);
+        store_records(e->edit, &e->before->chunk, tfs_buf_span(&records), err);
     tfs_buf_release(&records);
     return err->code;
 }

@@ -17,8 +17,4 @@ static inline uint32_t tfs_rbx_chunk_log2(const struct tfs_chunk *chunk)
     return chunk->tag;
 }
 
-/* Stores records in the place of the chunk. EROFS when the group is locked (source.h). */
-int tfs_rbx_store_records(struct tfs_edit *edit, const struct tfs_chunk *chunk,
-                          struct tfs_span records, struct tfs_error *err);
-
 #endif

@@ -14,7 +14,6 @@ int tfs_raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at 
                 struct tfs_buf *out, struct tfs_error *err);
 int64_t tfs_raw_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
 extern const struct tfs_lens tfs_raw_lens;
-extern const struct tfs_lens tfs_info_lens;
 
 /* ---- voxels.csv: a line a voxel that is not empty (table.c) ---------------------------------- */
 
