@@ -94,17 +94,16 @@ static void add_water(struct tfs_column *columns, size_t count, uint32_t y, uint
 static void scan_runs(const struct tfs_cells *cells, struct tfs_column *columns)
 {
     const size_t layer = (size_t)cells->size.x * cells->size.z;
-    struct tfs_name_look look = {.kind = TFS_LOOK_UNKNOWN};
+    struct tfs_name_look looks[UINT8_MAX + 1] = {{.kind = TFS_LOOK_UNKNOWN}};
     struct tfs_cells_runs runs;
-    uint64_t seen = 0;
     size_t at = 0;
     uint32_t y = 0;
 
     tfs_cells_runs_begin(&runs, cells, 1);
     while (tfs_cells_runs_next(&runs)) {
-        if (look.kind == TFS_LOOK_UNKNOWN || runs.values[0] != seen)
-            look = cells->kind->look(runs.values[0]);
-        seen = runs.values[0];
+        if (looks[runs.values[0]].kind == TFS_LOOK_UNKNOWN)
+            looks[runs.values[0]] = cells->kind->look(runs.values[0]);
+        const struct tfs_name_look look = looks[runs.values[0]];
         for (size_t left = runs.count; left > 0;) {
             const size_t count = left < layer - at ? left : layer - at;
             if (look.kind == TFS_LOOK_SOLID)
