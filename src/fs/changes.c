@@ -14,6 +14,7 @@ struct walk {
     tfs_changed_fn changed;
     void *arg;
     uint32_t group; /* the last one that was told of */
+    bool renamed;   /* a file of a chunk that has names reads differently */
 };
 
 /* Files of groups show all of their chunks. */
@@ -51,8 +52,10 @@ static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct
     uint32_t files = tree->chunk_changes != NULL ? tree->chunk_changes(before, after) : UINT32_MAX;
     for (unsigned i = 0; i < tree->chunk.count; i++) {
         node.file = (int)i;
-        if ((files >> i & 1) != 0)
-            w->changed(w->arg, &node, &tree->chunk.files[i], TFS_CHANGED_FILE);
+        if ((files >> i & 1) == 0)
+            continue;
+        w->renamed = w->renamed || (tree->chunk.files[i].flags & TFS_FILE_RENAMES) != 0;
+        w->changed(w->arg, &node, &tree->chunk.files[i], TFS_CHANGED_FILE);
     }
     return 0;
 }
@@ -96,21 +99,25 @@ static void changed_root_file(const struct walk *w, unsigned i)
 void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
                       const struct tfs_doc *after, tfs_changed_fn changed, void *arg)
 {
-    struct walk w = {save, before, after, changed, arg, 0};
+    struct walk w = {save, before, after, changed, arg, 0, false};
+    const bool common =
+        before->facts != after->facts || !tfs_blob_equal(before->common, after->common);
 
     if (before->version == after->version)
         return;
     (void)tfs_doc_diff(before, after, changed_chunk, &w);
-    if (before->facts != after->facts || !tfs_blob_equal(before->common, after->common))
+    if (common)
         change_groups(&w);
+    /* Names of the save are those of its chunks, or what they have in common. */
     for (unsigned i = 0; i < save->tree->root.count; i++)
-        changed_root_file(&w, i);
+        if (common || w.renamed || (save->tree->root.files[i].flags & TFS_FILE_RENAMES) == 0)
+            changed_root_file(&w, i);
 }
 
 void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_changed_fn changed,
                      void *arg)
 {
-    struct walk w = {save, doc, doc, changed, arg, 0};
+    struct walk w = {save, doc, doc, changed, arg, 0, false};
 
     for (size_t c = 0; c < doc->count; c++) {
         struct tfs_node node = tfs_node_of_chunk(tfs_doc_at(doc, c));
@@ -182,13 +189,29 @@ static int is_there(const struct difference *d, const struct tfs_node *node,
                : tfs_node_exists_anyway(d->save, d->ours, node);
 }
 
+/* A root file may be told of that reads as before. */
+static bool reads_as_before(const struct difference *d, const struct tfs_node *node,
+                            const struct tfs_file *file, struct tfs_span bytes)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_buf before = {0};
+
+    const bool same =
+        node->scope == TFS_SCOPE_ROOT && tfs_node_exists_anyway(d->save, d->theirs, node) == 1 &&
+        file->lens->get(d->save, d->theirs, tfs_node_at(d->save, node), &before, &ignored) == 0 &&
+        tfs_span_equal(tfs_buf_span(&before), bytes);
+    tfs_buf_release(&before);
+    return same;
+}
+
 static void keep_file(struct difference *d, const struct tfs_node *node,
                       const struct tfs_file *file)
 {
     struct tfs_error err = {0};
     struct tfs_buf path = {0}, bytes = {0};
 
-    if (file->lens->get(d->save, d->ours, tfs_node_at(d->save, node), &bytes, &err) == 0) {
+    if (file->lens->get(d->save, d->ours, tfs_node_at(d->save, node), &bytes, &err) == 0 &&
+        !reads_as_before(d, node, file, tfs_buf_span(&bytes))) {
         tfs_buf_add_text(&path, d->prefix);
         tfs_tree_path(d->save, d->ours, node, &path);
         tfs_buf_u8(&path, 0);

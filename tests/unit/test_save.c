@@ -55,7 +55,11 @@ static int toy_open(struct tfs_save *save, struct tfs_error *e)
     snprintf(opened_name, sizeof(opened_name), "%s", save->name);
     opened_limit = save->options.inflate_limit;
     ck_assert_ptr_eq(save->tree, &tree);
-    return tfs_doc_create(NULL, &save->doc, e);
+    struct tfs_facts *facts = NULL;
+    if (tfs_facts_create(0, &facts, e) == 0)
+        tfs_doc_create(facts, &save->doc, e);
+    tfs_facts_unref(facts);
+    return e->code;
 }
 
 static void toy_close(struct tfs_save *save)
