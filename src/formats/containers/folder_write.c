@@ -150,8 +150,10 @@ static int encode(const struct job *job, struct tfs_sink *sink, struct tfs_error
 /* What was read of chunks that stay is known of them in the new file, too. */
 static void keep_sums(const struct job *job)
 {
+    struct tfs_folder *own = tfs_folder_of(job->w->save);
     size_t at = 0;
 
+    pthread_mutex_lock(&own->lock); /* who fetches chunks notes their sums */
     for (size_t i = 0; job->known != NULL && i < job->made->count; i++) {
         struct tfs_folder_slot *slot = &job->made->slots[i];
         const struct tfs_folder_slot *was = tfs_folder_slot(job->known, slot->index);
@@ -161,6 +163,7 @@ static void keep_sums(const struct job *job)
             (at == job->count || job->steps[at].index != slot->index))
             slot->sum = was->sum;
     }
+    pthread_mutex_unlock(&own->lock);
 }
 
 static int check_common(const struct job *job, const struct tfs_doc *written, struct tfs_error *why)
