@@ -363,7 +363,9 @@ static int put_text(struct writing *w, struct tfs_span text, const struct tfs_pu
     const bool named = (put->options & TFS_PUT_APART) != 0 &&
                        kind->planes[w->now.plane].form.kind == TFS_PLANE_NAMES;
     const size_t end = named ? tfs_npy_measure(text) : text.size;
-    const struct tfs_span names = {text.data + end, text.size - end};
+    const struct tfs_span names = end < text.size
+                                      ? (struct tfs_span){text.data + end, text.size - end}
+                                      : (struct tfs_span){NULL, 0};
     const struct tfs_npy as = tfs_array_npy(&w->now);
     struct text t = {.values = {0}};
     struct tfs_npy npy;

@@ -123,14 +123,14 @@ int tfs_three_chunks_apply(struct tfs_three_chunks *trio, const struct tfs_merge
                            struct tfs_edit *edit, enum tfs_merge_side side, struct tfs_error *err)
 {
     const struct tfs_voxel_change *change = (const void *)trio->changes[side].data;
-    const struct tfs_voxel_change *end = change + tfs_voxel_changes(trio, side);
+    size_t left = tfs_voxel_changes(trio, side);
     struct tfs_voxel_edit e = {0};
 
-    if (change == end)
+    if (left == 0)
         return 0;
     tfs_voxel_edit_open(&e, &trio->sides.pool, merge->sides[merge->carrier].save,
                         tfs_edit_doc(edit), trio->sides.key, err);
-    for (; change < end && err->code == 0; change++) {
+    for (; left > 0 && err->code == 0; change++, left--) {
         const struct tfs_stretch at = {change->x, change->z, change->y, change->y + 1u};
         if (change->voxel == TFS_VOXEL_NONE)
             tfs_voxel_clear(&e, at, false, err);
