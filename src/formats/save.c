@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/journal.h"
 #include "formats/arrays/kept.h"
@@ -135,13 +136,21 @@ static int find_only(struct tfs_save *save, const char *path, struct tfs_error *
     if (kind == NULL)
         return 0;
     save->only = realpath(path, NULL);
-    if (save->only == NULL)
+    if (save->only == NULL || access(save->only, R_OK) < 0)
         return tfs_fail(err, -errno, "cannot be opened: %s", strerror(errno));
     if (strlen(save->only) > above && kind->key(save->only + above, &key))
         return 0;
     free(save->only);
     save->only = NULL;
     return 0;
+}
+
+/* One file that cannot be read is refused, as it is where it lies in no folder. */
+static int check_only(struct tfs_save *save, struct tfs_error *err)
+{
+    if (save->only == NULL || tfs_save_complete(save, NULL, err) < 0)
+        return err->code;
+    return tfs_folder_check_only(save->doc, err);
 }
 
 int tfs_save_open(const char *path, const char *format, const struct tfs_open_options *options,
@@ -171,7 +180,10 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
         tfs_undo_close(opened->keeper);
         goto fail;
     }
-    if (!options->later && tfs_save_complete(opened, NULL, err) < 0) {
+    if ((!options->later && tfs_save_complete(opened, NULL, err) < 0) ||
+        check_only(opened, err) < 0) {
+        if (options->advice)
+            say_where_it_is_whole(err);
         tfs_save_close(opened);
         return err->code;
     }

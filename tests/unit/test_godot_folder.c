@@ -619,6 +619,19 @@ START_TEST(region_of_a_folder_is_the_folder_with_its_chunks_alone)
 }
 END_TEST
 
+START_TEST(region_that_its_folder_cannot_show_is_refused)
+{
+    make_world();
+    tree_files_close(&c);
+    scratch_write("world/regions/lod0/r.9.0.0.vxr", "VXR_");
+    ck_assert_int_eq(files_open(&c, scratch_path("world/regions/lod0/r.9.0.0.vxr")), -EBADMSG);
+    ck_assert_int_eq(mkdir(scratch_path("world/regions/lod20"), 0755), 0);
+    scratch_write("world/regions/lod20/r.0.0.0.vxr", "VXR_");
+    ck_assert_int_eq(files_open(&c, scratch_path("world/regions/lod20/r.0.0.0.vxr")), -EINVAL);
+    must_open();
+}
+END_TEST
+
 START_TEST(strays_of_a_killed_process_are_removed)
 {
     voxel_folder(world(), 1);
@@ -948,6 +961,7 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, journal_that_an_earlier_version_left_beside_a_region_is_named);
     tcase_add_test(tcase, region_of_a_folder_is_the_folder_with_its_chunks_alone);
     tcase_add_test(tcase, link_among_the_directories_refuses_the_folder);
+    tcase_add_test(tcase, region_that_its_folder_cannot_show_is_refused);
     tcase_add_test(tcase, strays_of_a_killed_process_are_removed);
     tcase_add_loop_test(tcase, region_that_disagrees_with_meta_is_left_out, 0,
                         COUNT(disagreements));

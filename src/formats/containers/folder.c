@@ -55,6 +55,15 @@ int tfs_folder_check_place(const struct tfs_doc *doc, struct tfs_key chunk, stru
                     file->refusal);
 }
 
+int tfs_folder_check_only(const struct tfs_doc *doc, struct tfs_error *err)
+{
+    const struct tfs_folder_files *files = &((struct tfs_folder_known *)doc->facts->folder)->files;
+
+    if (files->count == 0)
+        return tfs_fail(err, -EINVAL, "is no file that its folder shows");
+    return files->files[0]->left_out ? tfs_fail(err, -EBADMSG, "%s", files->files[0]->refusal) : 0;
+}
+
 /* Chunks that a document gets. */
 struct adding {
     struct tfs_save *save;
