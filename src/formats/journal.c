@@ -24,27 +24,30 @@ enum chunk_flags {
 #define RESERVED    15                          /* bytes at the end of a record, 0 */
 #define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA | CHUNK_OWN)
 
-/* The path beside which the journal of a folder lies; to be freed. NULL: no memory. */
-static char *beside_in(const struct tfs_journal_files *files, const char *folder)
+/* The path of that name below a folder; to be freed. NULL: no memory. */
+static char *path_in(const char *folder, const char *name)
 {
-    struct tfs_error ignored = {0};
     char *path = NULL;
 
-    if (files->earlier != NULL) {
-        if (tfs_print(&path, "%s/%s", folder, files->earlier) < 0)
-            return NULL;
-        if (tfs_journal_find(path, &ignored) > 0)
-            return path;
-        free(path);
-    }
-    return tfs_print(&path, "%s/%s", folder, files->name) < 0 ? NULL : path;
+    return tfs_print(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
 char *tfs_journal_beside(const struct tfs_save *save)
 {
     const struct tfs_journal_files *files = save->container->journal;
 
-    return files != NULL ? beside_in(files, save->path) : strdup(save->path);
+    return files != NULL ? path_in(save->path, files->name) : strdup(save->path);
+}
+
+int tfs_journal_earlier(const struct tfs_save *save, char **beside, struct tfs_error *err)
+{
+    const struct tfs_journal_files *files = save->container->journal;
+
+    *beside = NULL;
+    if (files == NULL || files->earlier == NULL)
+        return 0;
+    *beside = path_in(save->path, files->earlier);
+    return *beside == NULL ? tfs_fail_memory(err) : 0;
 }
 
 void tfs_journal_tidy(const struct tfs_save *save)
@@ -600,10 +603,13 @@ int tfs_journal_restore(struct tfs_save *save, const char *beside,
 
 /* ---- of a save that is not open -------------------------------------------------------------- */
 
-/* Of what lies beside `beside`, which is freed. */
-static int has_journal(char *beside, struct tfs_error *err)
+/* Beside the path of that name in a folder; NULL: there is none. */
+static int has_journal(const char *folder, const char *name, struct tfs_error *err)
 {
-    const int found = beside == NULL ? tfs_fail_memory(err) : tfs_journal_find(beside, err);
+    char *beside = name == NULL ? NULL : path_in(folder, name);
+    const int found = name == NULL     ? 0
+                      : beside == NULL ? tfs_fail_memory(err)
+                                       : tfs_journal_find(beside, err);
 
     free(beside);
     return found;
@@ -611,12 +617,24 @@ static int has_journal(char *beside, struct tfs_error *err)
 
 int tfs_journal_exists(const char *path, struct tfs_error *err)
 {
-    int found = has_journal(strdup(path), err);
+    int found = tfs_journal_find(path, err);
 
-    for (size_t i = 0; tfs_containers[i] != NULL && found == 0; i++)
-        if (tfs_containers[i]->journal != NULL)
-            found = has_journal(beside_in(tfs_containers[i]->journal, path), err);
+    for (size_t i = 0; tfs_containers[i] != NULL && found == 0; i++) {
+        const struct tfs_journal_files *files = tfs_containers[i]->journal;
+        if (files != NULL && (found = has_journal(path, files->name, err)) == 0)
+            found = has_journal(path, files->earlier, err);
+    }
     return found;
+}
+
+/* The same: who made it. */
+static uint32_t maker_in(const char *folder, const char *name)
+{
+    char *beside = name == NULL ? NULL : path_in(folder, name);
+    const uint32_t run = beside == NULL ? 0 : tfs_journal_maker(beside);
+
+    free(beside);
+    return run;
 }
 
 uint32_t tfs_journal_made_by(const char *path)
@@ -624,11 +642,9 @@ uint32_t tfs_journal_made_by(const char *path)
     uint32_t run = tfs_journal_maker(path);
 
     for (size_t i = 0; tfs_containers[i] != NULL && run == 0; i++) {
-        char *beside =
-            tfs_containers[i]->journal != NULL ? beside_in(tfs_containers[i]->journal, path) : NULL;
-        if (beside != NULL)
-            run = tfs_journal_maker(beside);
-        free(beside);
+        const struct tfs_journal_files *files = tfs_containers[i]->journal;
+        if (files != NULL && (run = maker_in(path, files->name)) == 0)
+            run = maker_in(path, files->earlier);
     }
     return run;
 }

@@ -13,6 +13,9 @@
 
 /* The path beside which the journal of a save lies; to be freed. NULL: no memory. */
 char *tfs_journal_beside(const struct tfs_save *save);
+/* *beside: the same of an earlier version, whose journal may still be there; NULL: it had no other
+ * place. */
+int tfs_journal_earlier(const struct tfs_save *save, char **beside, struct tfs_error *err);
 
 /* Removes what a killed process left when it made the journal of a save of several files; nothing
  * unless the save is locked. */

@@ -428,19 +428,43 @@ static int recover_all(struct tfs_recovery *r, struct tfs_error *err)
     return err->code < 0 ? err->code : save->container->reload(save, err);
 }
 
+/* One journal: what is to be said of it goes behind the notice. */
+static int recover_beside(struct tfs_save *save, const char *beside, char *notice,
+                          struct tfs_error *err)
+{
+    char said[TFS_ERROR_TEXT] = "";
+    const size_t size = strlen(notice);
+    struct tfs_recovery r = {.save = save, .notice = said, .beside = beside};
+    const int result = recover_all(&r, err);
+
+    snprintf(notice + size, TFS_ERROR_TEXT - size, "%s%s", size > 0 && *said != '\0' ? "; " : "",
+             said);
+    tfs_recovery_release(&r);
+    return result;
+}
+
+/* That of an earlier version goes first: what is written from now on is in the other one. */
+static int recover_both(struct tfs_save *save, char *notice, struct tfs_error *err)
+{
+    char *beside = tfs_journal_beside(save), *earlier = NULL;
+
+    if (beside == NULL)
+        return tfs_fail_memory(err);
+    if (tfs_journal_earlier(save, &earlier, err) == 0 &&
+        (earlier == NULL || recover_beside(save, earlier, notice, err) == 0) &&
+        recover_beside(save, beside, notice, err) == 0)
+        tfs_astray_say(save->astray, beside, notice);
+    free(earlier);
+    free(beside);
+    return err->code;
+}
+
 int tfs_recover(struct tfs_save *save, char notice[TFS_ERROR_TEXT], struct tfs_error *err)
 {
-    struct tfs_recovery r = {.save = save, .notice = notice};
-    int result = 0;
-
     notice[0] = '\0';
     if (tfs_container_is_database(save->container))
         return 0;
-    r.beside = tfs_journal_beside(save);
-    result = r.beside == NULL ? tfs_fail_memory(err) : recover_all(&r, err);
-    if (result == 0)
-        tfs_astray_say(save->astray, r.beside, notice);
+    const int result = recover_both(save, notice, err);
     tfs_save_step(save, NULL, 0, 0);
-    tfs_recovery_release(&r);
     return result;
 }

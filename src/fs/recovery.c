@@ -18,7 +18,6 @@ void tfs_recovery_release(struct tfs_recovery *r)
     tfs_recover_files_release(&r->files);
     tfs_doc_unref(r->doc);
     tfs_doc_unref(r->theirs);
-    free(r->beside);
 }
 
 void tfs_recovery_say(struct tfs_recovery *r, const char *format, ...)

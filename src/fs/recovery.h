@@ -19,7 +19,7 @@
 
 struct tfs_recovery {
     struct tfs_save *save;
-    char *beside; /* where the journal lies */
+    const char *beside; /* where the journal lies */
     struct tfs_journal_text text;
     struct tfs_hash hash;           /* of what the save holds, if it is one file */
     struct tfs_recover_files files; /* else */

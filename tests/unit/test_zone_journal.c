@@ -274,6 +274,31 @@ START_TEST(zone_whose_regions_are_in_a_journal_yet_is_not_a_folder_of_regions)
 }
 END_TEST
 
+#define EARLIER "zone/regions/.zone.terrainfs-journal"
+
+/* Of an edit of region -1 that an earlier version left, and of one of region 0 that this one
+ * did. */
+START_TEST(journal_of_an_earlier_version_and_a_later_one_are_both_brought_in)
+{
+    for (int x = -1; x <= 0; x++) {
+        open_only("zone", TFS_LOCK_EXCLUSIVE);
+        ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+        put_text(x < 0 ? "chunks/-16_0_0/voxels.csv" : "chunks/0_0_0/voxels.csv",
+                 x < 0 ? "x,y,z,block\n-253,1,2,base:gold\n" : "x,y,z,block\n3,1,2,base:gold\n");
+        leave_record();
+        if (x < 0)
+            ck_assert_int_eq(rename(scratch_path(JOURNAL), scratch_path(EARLIER)), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        open_zone(i == 0 ? TFS_LOCK_NONE : TFS_LOCK_EXCLUSIVE);
+        ck_assert(is_gold("chunks/-16_0_0/voxels.csv") && is_gold("chunks/0_0_0/voxels.csv"));
+        const char *second = strstr(notice, "; 1 edit until");
+        ck_assert(second != NULL && strncmp(notice, second + 2, 6) == 0);
+    }
+    ck_assert(!exists(JOURNAL) && !exists(EARLIER));
+}
+END_TEST
+
 static int32_t region_asked; /* its x */
 static int turns;
 
@@ -597,6 +622,7 @@ static Suite *zone_journal_suite(void)
     tcase_add_test(tcase, one_region_read_alone_is_not_shown_edits_that_are_not_its_own);
     tcase_add_test(tcase, journal_is_found_when_a_region_came_beside_the_folder_while_it_was_made);
     tcase_add_test(tcase, zone_whose_regions_are_in_a_journal_yet_is_not_a_folder_of_regions);
+    tcase_add_test(tcase, journal_of_an_earlier_version_and_a_later_one_are_both_brought_in);
     tcase_add_test(tcase, regions_are_compared_with_a_journal_one_after_another);
     tcase_add_test(tcase, journal_of_another_zone_is_set_aside_whatever_the_zone_holds);
     tcase_add_loop_test(
