@@ -150,7 +150,7 @@ static int check_only(struct tfs_save *save, struct tfs_error *err)
 {
     if (save->only == NULL || tfs_save_complete(save, NULL, err) < 0)
         return err->code;
-    return tfs_folder_check_only(save->doc, err);
+    return tfs_folder_check_only(save->doc->facts, err);
 }
 
 int tfs_save_open(const char *path, const char *format, const struct tfs_open_options *options,

@@ -619,6 +619,25 @@ START_TEST(region_of_a_folder_is_the_folder_with_its_chunks_alone)
 }
 END_TEST
 
+/* As a save of one file is. */
+START_TEST(region_shown_alone_that_is_missing_or_half_written_is_waited_for)
+{
+    make_world();
+    tree_files_close(&c);
+    ck_assert_int_eq(files_open(&c, scratch_path(REGION)), 0);
+    const size_t count = c.save->doc->count;
+    ck_assert_int_eq(rename(scratch_path(REGION), scratch_path("away")), 0);
+    ck_assert_int_eq(c.save->container->reload(c.save, &c.err), -ENOENT);
+    tfs_error_reset(&c.err);
+    scratch_write(REGION, "VXR_");
+    ck_assert_int_eq(c.save->container->reload(c.save, &c.err), -EBADMSG);
+    tfs_error_reset(&c.err);
+    ck_assert_int_eq(rename(scratch_path("away"), scratch_path(REGION)), 0);
+    ck_assert_int_eq(c.save->container->reload(c.save, &c.err), 0);
+    ck_assert_uint_eq(c.save->doc->count, count);
+}
+END_TEST
+
 START_TEST(region_that_its_folder_cannot_show_is_refused)
 {
     make_world();
@@ -627,7 +646,7 @@ START_TEST(region_that_its_folder_cannot_show_is_refused)
     ck_assert_int_eq(files_open(&c, scratch_path("world/regions/lod0/r.9.0.0.vxr")), -EBADMSG);
     ck_assert_int_eq(mkdir(scratch_path("world/regions/lod20"), 0755), 0);
     scratch_write("world/regions/lod20/r.0.0.0.vxr", "VXR_");
-    ck_assert_int_eq(files_open(&c, scratch_path("world/regions/lod20/r.0.0.0.vxr")), -EINVAL);
+    ck_assert_int_eq(files_open(&c, scratch_path("world/regions/lod20/r.0.0.0.vxr")), -ENOENT);
     must_open();
 }
 END_TEST
@@ -961,6 +980,7 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, journal_that_an_earlier_version_left_beside_a_region_is_named);
     tcase_add_test(tcase, region_of_a_folder_is_the_folder_with_its_chunks_alone);
     tcase_add_test(tcase, link_among_the_directories_refuses_the_folder);
+    tcase_add_test(tcase, region_shown_alone_that_is_missing_or_half_written_is_waited_for);
     tcase_add_test(tcase, region_that_its_folder_cannot_show_is_refused);
     tcase_add_test(tcase, strays_of_a_killed_process_are_removed);
     tcase_add_loop_test(tcase, region_that_disagrees_with_meta_is_left_out, 0,

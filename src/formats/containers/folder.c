@@ -55,12 +55,12 @@ int tfs_folder_check_place(const struct tfs_doc *doc, struct tfs_key chunk, stru
                     file->refusal);
 }
 
-int tfs_folder_check_only(const struct tfs_doc *doc, struct tfs_error *err)
+int tfs_folder_check_only(const struct tfs_facts *facts, struct tfs_error *err)
 {
-    const struct tfs_folder_files *files = &((struct tfs_folder_known *)doc->facts->folder)->files;
+    const struct tfs_folder_files *files = &facts->folder->files;
 
     if (files->count == 0)
-        return tfs_fail(err, -EINVAL, "is no file that its folder shows");
+        return tfs_fail(err, -ENOENT, "its folder shows no such file");
     return files->files[0]->left_out ? tfs_fail(err, -EBADMSG, "%s", files->files[0]->refusal) : 0;
 }
 
@@ -409,10 +409,15 @@ int tfs_folder_changed_at(struct tfs_save *save, struct tfs_key chunk, struct tf
     return has_changed(save, &chunk);
 }
 
-/* Games remove no directory: a missing one may come back. */
+/* Games remove no directory: a missing one may come back. Nor does the one file that is shown go:
+ * that is waited for as a save of one file is. */
 static int check_moved(const struct tfs_save *save, const struct tfs_folder_index *before,
                        const struct tfs_folder_index *now, struct tfs_error *err)
 {
+    const struct tfs_folder_known *known = now->facts->folder;
+
+    if (known->narrow && tfs_folder_find(&before->files, known->only) != NULL)
+        return tfs_folder_check_only(now->facts, err);
     if (before->files.count == 0 || before->watches[0].st.st_ino == 0 || now->watch_count == 0 ||
         now->watches[0].st.st_ino != 0)
         return 0;

@@ -69,9 +69,9 @@ const struct tfs_folder_file *tfs_folder_file_of(const struct tfs_doc *doc, stru
 /* Can a chunk be, or change, at these coordinates? EINVAL: it is outside what is shown; EROFS: its
  * file cannot be written. Of documents of any save. */
 int tfs_folder_check_place(const struct tfs_doc *doc, struct tfs_key chunk, struct tfs_error *err);
-/* Of a save that shows one file: can that be shown? EINVAL: its folder shows no such file; EBADMSG:
+/* Of a save that shows one file: can that be shown? ENOENT: its folder shows no such file; EBADMSG:
  * it cannot be read. */
-int tfs_folder_check_only(const struct tfs_doc *doc, struct tfs_error *err);
+int tfs_folder_check_only(const struct tfs_facts *facts, struct tfs_error *err);
 /* Does the document lack chunks of a file that was not read, which may be at that key; NULL:
  * any? */
 bool tfs_folder_lacks(const struct tfs_doc *doc, const struct tfs_key *chunk);

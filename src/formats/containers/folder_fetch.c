@@ -79,8 +79,8 @@ static int fail_gone(const struct tfs_save *save, struct tfs_error *err)
     struct stat st;
 
     tfs_error_reset(err);
-    if (lstat(save->path, &st) < 0)
-        return tfs_fail(err, -EIO, "the folder is not where it was: %s", strerror(errno));
+    if (lstat(save->only != NULL ? save->only : save->path, &st) < 0)
+        return tfs_fail(err, -EIO, "the save is not where it was: %s", strerror(errno));
     return tfs_fail(err, -ESTALE, "another program removed the region of this chunk");
 }
 
