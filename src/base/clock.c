@@ -1,8 +1,6 @@
 /* Milliseconds of the monotonic clock. */
 #include "base/clock.h"
 
-#include <time.h>
-
 int64_t tfs_now_ms(void)
 {
     struct timespec now;
@@ -14,6 +12,11 @@ int64_t tfs_now_ms(void)
 int64_t tfs_sooner(int64_t a, int64_t b)
 {
     return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+bool tfs_is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
 int tfs_cond_init(pthread_cond_t *cond)

@@ -1,5 +1,5 @@
 /*
- * Deadlines: milliseconds of a clock that nobody sets. 0 is no deadline.
+ * Deadlines: milliseconds of a clock that nobody sets. 0 is no deadline. And times of files.
  */
 #ifndef TFS_BASE_CLOCK_H
 #define TFS_BASE_CLOCK_H
@@ -7,10 +7,14 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 int64_t tfs_now_ms(void);
 /* The sooner one. */
 int64_t tfs_sooner(int64_t a, int64_t b);
+
+/* Is `a` after `b`? */
+bool tfs_is_later(struct timespec a, struct timespec b);
 
 /* A condition that can be waited for until a deadline of this clock: 0 or negative. */
 int tfs_cond_init(pthread_cond_t *cond);

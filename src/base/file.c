@@ -126,6 +126,20 @@ void tfs_file_close(struct tfs_file_handle *file)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+ssize_t tfs_file_read_at(int fd, uint64_t offset, void *out, size_t size)
+{
+    size_t done = 0;
+    ssize_t got = 1;
+
+    while (done < size && got != 0) {
+        got = pread(fd, (uint8_t *)out + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno != EINTR)
+            return -errno;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return (ssize_t)done;
+}
+
 static int fail_limit(uint64_t limit, struct tfs_error *err)
 {
     return tfs_fail(err, -EFBIG, "is larger than %" PRIu64 " bytes, at most so many are read",

@@ -11,6 +11,7 @@
 #define TFS_BASE_FILE_H
 
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #include "base/blob.h"
 #include "base/readback.h"
@@ -49,6 +50,9 @@ int tfs_file_read(struct tfs_file_handle *file, uint64_t limit, struct tfs_blob 
 typedef int (*tfs_file_read_fn)(void *arg, int fd, uint64_t size, struct tfs_error *err);
 int tfs_file_read_by(struct tfs_file_handle *file, uint64_t limit, tfs_file_read_fn read, void *arg,
                      struct tfs_error *err);
+
+/* How many of the `size` bytes at that offset there are, which are read; or negative errno. */
+ssize_t tfs_file_read_at(int fd, uint64_t offset, void *out, size_t size);
 
 /* The same file, unchanged: dev, ino, size, mtime and ctime. */
 bool tfs_file_same(const struct stat *a, const struct stat *b);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 static int make_file(const char *directory)
 {
     char path[4096];
@@ -48,15 +50,10 @@ int tfs_temporary_write(int fd, uint64_t offset, struct tfs_span bytes)
 
 int tfs_temporary_read(int fd, uint64_t offset, size_t size, uint8_t *out)
 {
-    for (size_t done = 0; done < size;) {
-        ssize_t n = pread(fd, out + done, size - done, (off_t)(offset + done));
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n == 0) {
-            memset(out + done, 0, size - done);
-            break;
-        }
-        done += n > 0 ? (size_t)n : 0;
-    }
+    const ssize_t got = tfs_file_read_at(fd, offset, out, size);
+
+    if (got < 0)
+        return (int)got;
+    memset(out + got, 0, size - (size_t)got);
     return 0;
 }

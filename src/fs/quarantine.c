@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 #define LOG_LIMIT (1 << 20)
 
 /* ---- .terrainfs ------------------------------------------------------------------------------ */
@@ -145,11 +147,6 @@ static void remove_entry(struct tfs_quarantine *q, uint64_t parent, const char *
     tfs_inode_drop(q->inodes, inode);
 }
 
-static bool is_older(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
-}
-
 /* The oldest text, and its path below rejected/. */
 struct weighing {
     const struct tfs_scratch *self; /* is about to be replaced, and does not count */
@@ -175,7 +172,7 @@ static uint64_t weigh(const struct tfs_quarantine *q, uint64_t dir, const char *
             snprintf(path + n, sizeof(path) - n, "/");
             total += weigh(q, scratch->id, path, w);
         } else if (scratch != w->self &&
-                   (w->oldest == NULL || is_older(&scratch->mtime, &w->oldest->mtime))) {
+                   (w->oldest == NULL || tfs_is_later(w->oldest->mtime, scratch->mtime))) {
             w->oldest = scratch;
             memcpy(w->path, path, sizeof(path));
         }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "formats/astray.h"
 #include "formats/undo/undo.h"
 #include "formats/unsaved.h"
@@ -167,11 +168,6 @@ static int resume_undo_files(struct tfs_recovery *r, struct tfs_error *err)
 
 /* ---- a save that is one file ----------------------------------------------------------------- */
 
-static bool is_newer(struct timespec a, struct timespec b)
-{
-    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
-}
-
 /* Why the edits must not be brought into what the save holds; NULL: they belong to it. */
 static const char *stranger(struct tfs_recovery *r)
 {
@@ -186,7 +182,7 @@ static const char *stranger(struct tfs_recovery *r)
 static bool was_put_back(const struct tfs_recovery *r)
 {
     return !r->text.copied && tfs_hash_equal(r->hash, r->text.save) &&
-           is_newer(r->save->st.st_mtim, r->last) && is_newer(r->save->st.st_ctim, r->last);
+           tfs_is_later(r->save->st.st_mtim, r->last) && tfs_is_later(r->save->st.st_ctim, r->last);
 }
 
 /* The save holds the edits already: the program that wrote them into the save could not remove the

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 
 #define FILES_MAX ((size_t)1 << 20)
 
@@ -164,11 +165,6 @@ static void check_wrote(struct tfs_recover_files *files, struct tfs_span payload
         file->first = mark;
 }
 
-static bool is_newer(struct timespec a, struct timespec b)
-{
-    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
-}
-
 /* A backup that somebody put back holds what the journal began with, and was written after its last
  * edit. A copy of the whole save is newer than that, too, and its journal with it. */
 static void yield_to_backups(const struct tfs_journal_text *text, struct tfs_recover_files *files)
@@ -177,8 +173,8 @@ static void yield_to_backups(const struct tfs_journal_text *text, struct tfs_rec
         return;
     for (size_t i = 0; i < files->count; i++) {
         struct tfs_recover_file *file = &files->files[i];
-        if (file->begun && is_newer(file->st.st_mtim, file->last) &&
-            is_newer(file->st.st_ctim, file->last))
+        if (file->begun && tfs_is_later(file->st.st_mtim, file->last) &&
+            tfs_is_later(file->st.st_ctim, file->last))
             file->ours = false;
     }
 }

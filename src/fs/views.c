@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
+
 #define SIZES_BYTES (TFS_SIZES * sizeof(struct tfs_size))
 
 /* When a file's content changed, if it did since the save was read, and what utimens said. */
@@ -312,11 +314,6 @@ bool tfs_views_has_chunk(struct tfs_views *views, const struct tfs_node *chunk)
     return has;
 }
 
-static bool is_later(struct timespec a, struct timespec b)
-{
-    return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
-}
-
 bool tfs_views_latest(struct tfs_views *views, const struct tfs_node *chunk, unsigned files,
                       struct tfs_times *times)
 {
@@ -327,7 +324,7 @@ bool tfs_views_latest(struct tfs_views *views, const struct tfs_node *chunk, uns
         const uint64_t id = tfs_node_id(&file);
         const struct change *change = tfs_map_find(&views->changes, id);
         const struct tfs_times of = change != NULL ? change->times : base_times(views, id);
-        if (i == 0 || is_later(of.ctime, times->ctime))
+        if (i == 0 || tfs_is_later(of.ctime, times->ctime))
             *times = of;
     }
     pthread_mutex_unlock(&views->lock);

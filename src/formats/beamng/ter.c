@@ -10,7 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
+
+#include "base/file.h"
 
 #define ENDING       ".ter"
 #define VERSION_LOW  7
@@ -145,18 +146,10 @@ int tfs_beamng_file_copy(const struct tfs_beamng_file *file, uint64_t at, uint8_
         memcpy(out, file->bytes + at, size);
         return 0;
     }
-    while (size > 0) {
-        const ssize_t got = pread(file->fd, out, size, (off_t)at);
-        if (got == 0)
-            return tfs_fail(err, -EIO, "cannot be read: it ends");
-        if (got < 0 && errno != EINTR)
-            return tfs_fail_errno(err, "cannot be read");
-        const size_t taken = got < 0 ? 0 : (size_t)got;
-        out += taken;
-        at += taken;
-        size -= taken;
-    }
-    return 0;
+    const ssize_t got = tfs_file_read_at(file->fd, at, out, size);
+    if (got < 0)
+        return tfs_fail(err, (int)got, "cannot be read: %s", strerror((int)-got));
+    return (size_t)got == size ? 0 : tfs_fail(err, -EIO, "cannot be read: it ends");
 }
 
 /* 1: these are the `size` bytes at `at`, little-endian; 0: there are not so many. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "formats/format.h"
 #include "formats/parts.h"
 
@@ -77,30 +78,12 @@ int tfs_parts_find(const char *path, const char *format, struct tfs_parts *parts
 
 /* ---- probing --------------------------------------------------------------------------------- */
 
-static int read_head(int fd, uint8_t *head, size_t *size, struct tfs_error *err)
-{
-    size_t got = 0;
-
-    while (got < TFS_PROBE_HEAD) {
-        ssize_t n = pread(fd, head + got, TFS_PROBE_HEAD - got, (off_t)got);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return tfs_fail_errno(err, "cannot be read");
-        if (n == 0)
-            break;
-        got += (size_t)n;
-    }
-    *size = got;
-    return 0;
-}
-
 /* Opens what the probes look at; `head` has room for TFS_PROBE_HEAD bytes. */
 static int probe_open(const char *path, const char *name, uint8_t *head, struct tfs_probe *probe,
                       struct tfs_error *err)
 {
     struct tfs_probe p = {.path = path, .name = name, .fd = -1};
-    size_t size = 0;
+    ssize_t size = 0;
 
     /* Looked at before it is opened: opening a device can do something. */
     if (stat(path, &p.st) < 0)
@@ -110,11 +93,13 @@ static int probe_open(const char *path, const char *name, uint8_t *head, struct 
     p.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (p.fd < 0)
         return tfs_fail_errno(err, "cannot be opened");
-    if (S_ISREG(p.st.st_mode) && read_head(p.fd, head, &size, err) < 0) {
+    if (S_ISREG(p.st.st_mode))
+        size = tfs_file_read_at(p.fd, 0, head, TFS_PROBE_HEAD);
+    if (size < 0) {
         close(p.fd);
-        return err->code;
+        return tfs_fail(err, (int)size, "cannot be read: %s", strerror((int)-size));
     }
-    p.head = (struct tfs_span){head, size};
+    p.head = (struct tfs_span){head, (size_t)size};
     *probe = p;
     return 0;
 }

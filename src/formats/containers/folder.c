@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/print.h"
 #include "formats/containers/folder_state.h"
 #include "formats/journal.h"
@@ -212,11 +213,9 @@ static void set_stat(struct tfs_save *save, const struct tfs_folder *own)
     save->st.st_mode = S_IFREG | (save->st.st_mode & 07777);
     for (size_t i = 0; i < files->count; i++) {
         const struct stat *st = &files->files[i]->st;
-        const struct timespec *m = &st->st_mtim, *newest = &save->st.st_mtim;
         save->st.st_mode &= st->st_mode | S_IFMT;
-        if (m->tv_sec > newest->tv_sec ||
-            (m->tv_sec == newest->tv_sec && m->tv_nsec > newest->tv_nsec))
-            save->st.st_mtim = save->st.st_ctim = *m;
+        if (tfs_is_later(st->st_mtim, save->st.st_mtim))
+            save->st.st_mtim = save->st.st_ctim = st->st_mtim;
     }
 }
 
@@ -367,7 +366,7 @@ int tfs_folder_complete(struct tfs_save *save, const struct tfs_doc *base,
     const struct tfs_key *file = chunk == NULL ? NULL : &wanted;
     if (tfs_folder_read_files(save, base->facts, files, file, read, err) == 0 &&
         join_read(files, file, read, &joined, err) == 0 &&
-        kind->facts(save, base->common, base->facts, &facts, err) == 0 &&
+        kind->facts(save, base->common, &facts, err) == 0 &&
         tfs_folder_facts_complete(save, &joined, facts, err) == 0 &&
         complete_doc(save, (struct tfs_doc *)base, facts, read, files->count, doc, err) == 0)
         know_read(tfs_folder_of(save), read, files->count);

@@ -85,9 +85,9 @@ struct tfs_folder_kind {
     bool keeps_empty; /* a file without chunks stays */
     size_t own_size;  /* of tfs_folder_file.own, which needs no release */
 
-    /* Facts of what is common (NULL: it is not there), `before`: of the last reading. */
-    int (*facts)(const struct tfs_save *save, struct tfs_blob *common,
-                 const struct tfs_facts *before, struct tfs_facts **facts, struct tfs_error *err);
+    /* Facts of what is common; NULL: it is not there. */
+    int (*facts)(const struct tfs_save *save, struct tfs_blob *common, struct tfs_facts **facts,
+                 struct tfs_error *err);
     /* All files are known now. May be NULL. */
     void (*complete)(struct tfs_facts *facts);
 

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/refs.h"
@@ -147,20 +146,16 @@ static int opened_make(const struct tfs_save *save, struct tfs_folder_file *file
 static int read_all(int fd, const struct tfs_folder_slot *slot, struct tfs_buf *out,
                     struct tfs_error *err)
 {
-    if (slot->size > 0 && tfs_buf_reserve(out, slot->size) == NULL)
+    uint8_t *room = tfs_buf_reserve(out, slot->size);
+    const ssize_t got = room == NULL ? 0 : tfs_file_read_at(fd, slot->offset, room, slot->size);
+
+    if (room == NULL)
         return tfs_buf_check(out, err);
-    while (out->size < slot->size) {
-        ssize_t got = pread(fd, out->data + out->size, slot->size - out->size,
-                            (off_t)(slot->offset + out->size));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return tfs_fail_errno(err, "the region cannot be read");
-        if (got == 0)
-            return tfs_fail(err, -EIO, "the region ends before its block does");
-        out->size += (size_t)got;
-    }
-    return 0;
+    if (got < 0)
+        return tfs_fail(err, (int)got, "the region cannot be read: %s", strerror((int)-got));
+    out->size = (size_t)got;
+    return out->size == slot->size ? 0
+                                   : tfs_fail(err, -EIO, "the region ends before its block does");
 }
 
 /* Was it, when all was read, still the file that is known? If not, why reading failed does not

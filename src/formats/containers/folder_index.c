@@ -527,7 +527,7 @@ int tfs_folder_index_read(struct tfs_save *save, const struct tfs_folder_index *
     if (read_common(&scan, err) == 0) {
         if (kind->needed && before != NULL && !tfs_blob_equal(before->common, read.common))
             scan.before = NULL;
-        kind->facts(save, read.common, before == NULL ? NULL : before->facts, &read.facts, err);
+        kind->facts(save, read.common, &read.facts, err);
     }
     for (unsigned i = 0; err->code == 0 && kind->directory(read.facts, i, path); i++)
         add_watch(&scan, path, err);

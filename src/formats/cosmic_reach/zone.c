@@ -67,13 +67,11 @@ static int read_world(const char *zone, uint32_t *latest, struct tfs_error *err)
 }
 
 static int zone_facts(const struct tfs_save *save, struct tfs_blob *common,
-                      const struct tfs_facts *before, struct tfs_facts **facts,
-                      struct tfs_error *err)
+                      struct tfs_facts **facts, struct tfs_error *err)
 {
     uint32_t latest;
 
     (void)common;
-    (void)before;
     if (read_world(save->path, &latest, err) < 0 ||
         tfs_facts_create(sizeof(struct tfs_cosmic_facts), facts, err) < 0)
         return err->code;

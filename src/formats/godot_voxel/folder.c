@@ -117,14 +117,12 @@ static int make_facts(const struct tfs_godot_meta *meta, struct tfs_facts **fact
 }
 
 static int folder_facts(const struct tfs_save *save, struct tfs_blob *common,
-                        const struct tfs_facts *before, struct tfs_facts **facts,
-                        struct tfs_error *err)
+                        struct tfs_facts **facts, struct tfs_error *err)
 {
     struct tfs_godot_meta meta;
     struct tfs_error why = {0};
 
     (void)save;
-    (void)before;
     if (tfs_godot_meta_parse(tfs_blob_span(common), &meta, &why) < 0)
         return tfs_fail_at(err, why.code, why.line, why.column, "its " TFS_GODOT_META_NAME " %s",
                            why.text);
@@ -241,17 +239,11 @@ static int parse(const struct folder_facts *facts, struct tfs_span bytes, uint64
 static int read_front(int fd, size_t most, struct tfs_buf *out, struct tfs_error *why)
 {
     uint8_t *room = tfs_buf_reserve(out, most);
+    const ssize_t got = room == NULL ? 0 : tfs_file_read_at(fd, 0, room, most);
 
-    while (room != NULL && out->size < most) {
-        ssize_t got = pread(fd, out->data + out->size, most - out->size, (off_t)out->size);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return tfs_fail_errno(why, "cannot be read");
-        if (got == 0)
-            break;
-        out->size += (size_t)got;
-    }
+    if (got < 0)
+        return tfs_fail(why, (int)got, "cannot be read: %s", strerror((int)-got));
+    out->size = (size_t)got;
     return tfs_buf_check(out, why);
 }
 
