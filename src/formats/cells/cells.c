@@ -189,14 +189,16 @@ void tfs_cells_cache_clear(struct tfs_save *save)
         tfs_recent_clear(&cache->recent);
 }
 
-int tfs_names_memory_of(struct tfs_save *save, struct tfs_names_memory **memory,
-                        struct tfs_error *err)
+int tfs_names_memory_lock(struct tfs_save *save, struct tfs_names_memory **memory,
+                          struct tfs_error *err)
 {
     struct tfs_cells_cache *cache;
 
-    if (find_cache(save, &cache, err) == 0)
-        *memory = &cache->names;
-    return err->code;
+    if (find_cache(save, &cache, err) < 0)
+        return err->code;
+    *memory = &cache->names;
+    pthread_mutex_lock(&(*memory)->lock);
+    return 0;
 }
 
 int tfs_cells_keep(struct tfs_save *save, const struct tfs_doc *doc,

@@ -47,6 +47,11 @@ void tfs_names_memory_release(struct tfs_names_memory *m)
     pthread_mutex_destroy(&m->lock);
 }
 
+void tfs_names_memory_unlock(struct tfs_names_memory *m)
+{
+    pthread_mutex_unlock(&m->lock);
+}
+
 static uint64_t what_of(const struct tfs_chunk *chunk)
 {
     const struct tfs_span held = tfs_blob_span(chunk->blob);
@@ -200,13 +205,12 @@ int tfs_cells_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, 
     struct tfs_names_memory *memory;
     struct tfs_chunk_names *names;
 
-    if (tfs_names_memory_of(save, &memory, err) < 0)
+    if (tfs_names_memory_lock(save, &memory, err) < 0)
         return err->code;
-    pthread_mutex_lock(&memory->lock);
     if (tfs_chunk_names_of(memory, save, chunk, &names, err) == 0)
         for (uint32_t i = 0; i < names->count && err->code == 0; i++)
             if (!tfs_name_is_air(save->tree->cells, names->names[i]))
                 each(arg, names->names[i], err);
-    pthread_mutex_unlock(&memory->lock);
+    tfs_names_memory_unlock(memory);
     return err->code;
 }

@@ -34,17 +34,17 @@ struct tfs_names_memory {
 void tfs_names_memory_init(struct tfs_names_memory *memory);
 void tfs_names_memory_release(struct tfs_names_memory *memory);
 
-/* That of a save (cells.c). */
-int tfs_names_memory_of(struct tfs_save *save, struct tfs_names_memory **memory,
-                        struct tfs_error *err);
+/* Takes that of a save for questions (cells.c), which are asked with its lock; and gives it
+ * back. */
+int tfs_names_memory_lock(struct tfs_save *save, struct tfs_names_memory **memory,
+                          struct tfs_error *err);
+void tfs_names_memory_unlock(struct tfs_names_memory *memory);
 
 /* Fetches what is not remembered of the chunks from there on, many at once, when `from` is the
- * first of so many: for a caller that asks for the names of one after another. The caller holds the
- * lock. */
+ * first of so many: for a caller that asks for the names of one after another. */
 void tfs_chunk_names_prepare(struct tfs_names_memory *memory, struct tfs_save *save,
                              const struct tfs_doc *doc, size_t from);
-/* The names of the chunk, at least one, but none where it is damaged; good until the next call. The
- * caller holds the lock. */
+/* The names of the chunk, at least one, but none where it is damaged; good until the next call. */
 int tfs_chunk_names_of(struct tfs_names_memory *memory, struct tfs_save *save,
                        const struct tfs_chunk *chunk, struct tfs_chunk_names **names,
                        struct tfs_error *err);

@@ -21,9 +21,8 @@ int tfs_cells_all_names(struct tfs_save *save, const struct tfs_doc *doc, tfs_na
     struct tfs_names_memory *memory;
     struct tfs_chunk_names *names;
 
-    if (tfs_names_memory_of(save, &memory, err) < 0)
+    if (tfs_names_memory_lock(save, &memory, err) < 0)
         return err->code;
-    pthread_mutex_lock(&memory->lock);
     memory->question++;
     for (size_t i = 0; i < doc->count && err->code == 0; i++) {
         tfs_chunk_names_prepare(memory, save, doc, i);
@@ -34,7 +33,7 @@ int tfs_cells_all_names(struct tfs_save *save, const struct tfs_doc *doc, tfs_na
         for (uint32_t k = 0; k < names->count && err->code == 0; k++)
             each(arg, names->names[k], err);
     }
-    pthread_mutex_unlock(&memory->lock);
+    tfs_names_memory_unlock(memory);
     return err->code;
 }
 
@@ -193,15 +192,14 @@ static bool is_renamed(struct tfs_save *save, const struct tfs_chunk *chunk,
     struct tfs_chunk_names *names;
     bool renamed = false;
 
-    if (tfs_names_memory_of(save, &memory, err) < 0)
+    if (tfs_names_memory_lock(save, &memory, err) < 0)
         return false;
-    pthread_mutex_lock(&memory->lock);
     if (tfs_chunk_names_of(memory, save, chunk, &names, err) == 0) {
         renamed = names->count == 0;
         for (uint32_t i = 0; i < names->count && !renamed; i++)
             renamed = !tfs_span_equal(new_name(r, names->names[i]), names->names[i]);
     }
-    pthread_mutex_unlock(&memory->lock);
+    tfs_names_memory_unlock(memory);
     return renamed;
 }
 
