@@ -105,7 +105,7 @@ static struct tfs_span air(const struct tfs_chunk *chunk)
 }
 
 static const struct tfs_plane planes[PLANES] = {
-    {"block", {TFS_PLANE_NAMES, .width = 1}, .flags = TFS_PLANE_IN_TABLE | TFS_PLANE_DECIDES},
+    {"block", {.kind = TFS_PLANE_NAMES}, .flags = TFS_PLANE_IN_TABLE | TFS_PLANE_DECIDES},
     {"level",
      {TFS_PLANE_UNSIGNED, 1, .digits = 1, .high = 9},
      .flags = TFS_PLANE_IN_TABLE,

@@ -49,7 +49,7 @@ static void release(struct tfs_cells *cells)
 
 START_TEST(every_name_has_a_number_of_its_own)
 {
-    static const struct tfs_plane plane = {.name = "block", .form = {TFS_PLANE_NAMES, .width = 2}};
+    static const struct tfs_plane plane = {.name = "block", .form = {.kind = TFS_PLANE_NAMES}};
     static const struct tfs_cells_kind kind = {.planes = &plane,
                                                .count = 1,
                                                .decode = decode,

@@ -14,11 +14,17 @@
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* Bytes a value; of the number of a name, of which there are at most 65,536, 2. */
+static unsigned width_of(const struct tfs_plane_form *form)
+{
+    return form->kind == TFS_PLANE_NAMES ? sizeof(uint16_t) : form->width;
+}
+
 static void set_form(struct tfs_array *a, const struct tfs_plane_form *form,
                      struct tfs_voxel_size size)
 {
     a->kind = form->kind == TFS_PLANE_SIGNED ? 'i' : form->kind == TFS_PLANE_FLOAT ? 'f' : 'u';
-    a->width = form->width;
+    a->width = width_of(form);
     a->empty = form->empty;
     a->flat = size.y == 1;
     a->sides[0] = a->flat ? size.z : size.y;
@@ -85,13 +91,14 @@ int tfs_array_open(struct tfs_array *a, struct tfs_save *save, const struct tfs_
 int tfs_array_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
     const struct tfs_cells_kind *kind = save->tree->cells;
-    struct tfs_plane_form widest = {.width = kind->form != NULL ? sizeof(uint64_t) : 1};
+    struct tfs_plane_form widest = {TFS_PLANE_UNSIGNED,
+                                    .width = kind->form != NULL ? sizeof(uint64_t) : 1};
     const struct tfs_voxel_size size = size_of(kind, doc, at.key.group);
     struct tfs_array a = {.doc = doc, .low.group = at.key.group};
 
     for (unsigned i = 0; i < kind->count; i++)
-        if (kind->planes[i].form.width > widest.width)
-            widest.width = kind->planes[i].form.width;
+        if (width_of(&kind->planes[i].form) > widest.width)
+            widest.width = width_of(&kind->planes[i].form);
     set_form(&a, &widest, size);
     return size.x > 0 && size.y > 0 && size.z > 0 && tfs_array_span(&a);
 }

@@ -49,8 +49,7 @@ enum tfs_plane_flags {
 /* How the values of a plane are stored, shown and bounded. */
 struct tfs_plane_form {
     enum tfs_plane_kind kind;
-    unsigned width;  /* bytes of a value: 1, 2, 4 or 8. Entries of names have 4 in memory, and
-                      * this many in an array */
+    unsigned width;  /* bytes of a value: 1, 2, 4 or 8; of names 0 */
     unsigned digits; /* characters of a value in a grid; of names 0: as its greatest entry needs */
     uint64_t high;   /* greatest value; of signed ones -high - 1 is the smallest */
     uint64_t empty;  /* the value of a voxel that nobody wrote */
@@ -253,7 +252,7 @@ int tfs_cells_check(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Bytes of a value in memory. */
+/* Bytes of a value in memory, where entries of names have 4. */
 static inline unsigned tfs_plane_size(const struct tfs_plane_form *form)
 {
     return form->kind == TFS_PLANE_NAMES ? sizeof(uint32_t) : form->width;

@@ -425,7 +425,7 @@ int tfs_voxel_chunk_take(struct tfs_voxel_chunk *chunk, struct tfs_voxel_pool *p
     chunk->number = TFS_VOXEL_NONE;
     for (unsigned p = 0; p < pool->kind->count; p++)
         if ((planes >> p & 1) != 0 && cells->planes[p].values != NULL)
-            chunk->last.widths[p] = (uint8_t)cells->planes[p].form.width;
+            chunk->last.widths[p] = (uint8_t)tfs_plane_size(&cells->planes[p].form);
     return find_words(chunk, pool, doc, err);
 }
 
@@ -624,7 +624,7 @@ static int check_form(const struct tfs_cells_edit *e, const struct tfs_voxel *v,
                         "the voxel to repeat is one of version %u, chunk %d_%d_%d has version %u",
                         (unsigned)v->version, key.x, key.y, key.z, cells->version);
     for (unsigned p = 0; p < cells->kind->count; p++) {
-        const unsigned width = e->planes[p].values == NULL ? 0 : e->planes[p].form.width;
+        const unsigned width = e->planes[p].values == NULL ? 0 : tfs_plane_size(&e->planes[p].form);
         if (v->widths[p] == width || (tfs_voxel_planes(cells->kind) >> p & 1) == 0)
             continue;
         if (v->widths[p] == 0 || width == 0)

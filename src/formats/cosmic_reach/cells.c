@@ -280,7 +280,7 @@ static struct tfs_span air(const struct tfs_chunk *chunk)
 
 static const struct tfs_plane planes[TFS_COSMIC_PLANES] = {
     [BLOCK] = {.name = "block",
-               .form = {TFS_PLANE_NAMES, .width = 2},
+               .form = {.kind = TFS_PLANE_NAMES},
                .flags = TFS_PLANE_IN_TABLE | TFS_PLANE_DECIDES},
     [SKY] = {.name = "sky light",
              .form = {TFS_PLANE_UNSIGNED, .width = 1, .digits = 2, .high = TFS_COSMIC_SKY_MASK},

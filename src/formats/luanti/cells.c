@@ -431,7 +431,7 @@ static enum tfs_emptiness emptiness(struct tfs_span name)
 
 static const struct tfs_plane planes[TFS_LUANTI_PLANES] = {
     [NODE] = {.name = "node",
-              .form = {TFS_PLANE_NAMES, .width = 2},
+              .form = {.kind = TFS_PLANE_NAMES},
               .flags = TFS_PLANE_IN_TABLE | TFS_PLANE_DECIDES},
     [PARAM2] = {.name = "param2",
                 .form = {TFS_PLANE_UNSIGNED, .width = 1, .digits = 3, .high = UINT8_MAX},
