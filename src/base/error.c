@@ -76,6 +76,11 @@ int tfs_fail_errno(struct tfs_error *err, const char *what)
     return tfs_fail(err, -code, "%s: %s", what, strerror(code));
 }
 
+bool tfs_is_damage(int code)
+{
+    return code == -EBADMSG || code == -EFBIG || code == -ENOTSUP;
+}
+
 void tfs_error_reset(struct tfs_error *err)
 {
     err->code = 0;

@@ -16,6 +16,7 @@
 #define TFS_BASE_ERROR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,9 @@ int tfs_write_code(int error);
 
 /* tfs_fail(-errno): "`what`: strerror". */
 int tfs_fail_errno(struct tfs_error *err, const char *what);
+
+/* Is what was read, and not the system, to blame? */
+bool tfs_is_damage(int code);
 
 /* Forgets a failure, so that the struct can be used again. */
 void tfs_error_reset(struct tfs_error *err);

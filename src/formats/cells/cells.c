@@ -29,7 +29,7 @@ struct tfs_cells_cache {
 /* Damage belongs to the cells; any other failure is the caller's. */
 static int keep_damage(struct tfs_cells *cells, const struct tfs_error *why, struct tfs_error *err)
 {
-    if (why->code != -EBADMSG && why->code != -EFBIG && why->code != -ENOTSUP)
+    if (!tfs_is_damage(why->code))
         return tfs_fail(err, why->code, "%s", why->text);
     cells->damage = strdup(why->text);
     return cells->damage == NULL ? tfs_fail_memory(err) : 0;
@@ -297,6 +297,15 @@ bool tfs_plane_uniform(const struct tfs_cells_plane *plane, size_t count)
     return plane->filled || memcmp(bytes, bytes + size, (count - 1) * size) == 0;
 }
 
+void tfs_plane_set_all(struct tfs_cells_plane *plane, size_t count, uint64_t value)
+{
+    if (value == 0 || tfs_plane_size(&plane->form) == 1)
+        memset(plane->values, (int)value, count * tfs_plane_size(&plane->form));
+    else
+        for (size_t i = 0; i < count; i++)
+            tfs_plane_set(plane, i, value);
+}
+
 #define TOGETHER 64 /* values: a loop of a fixed length is one that compilers make wide */
 
 #define IS_SOLID(type, v) ((type)((v) - (type)form->solid) <= (type)form->solid_span)
@@ -312,15 +321,6 @@ bool tfs_plane_uniform(const struct tfs_cells_plane *plane, size_t count)
         for (; i < values && !any; i++)                                                            \
             any = IS_SOLID(type, v[i]);                                                            \
     } while (0)
-
-void tfs_plane_set_all(struct tfs_cells_plane *plane, size_t count, uint64_t value)
-{
-    if (value == 0 || tfs_plane_size(&plane->form) == 1)
-        memset(plane->values, (int)value, count * tfs_plane_size(&plane->form));
-    else
-        for (size_t i = 0; i < count; i++)
-            tfs_plane_set(plane, i, value);
-}
 
 bool tfs_plane_has_solid(const struct tfs_cells_plane *plane, size_t count)
 {

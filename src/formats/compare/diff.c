@@ -139,6 +139,17 @@ int tfs_diff_root(struct tfs_diff *diff, uint32_t *files, struct tfs_error *err)
     return compare_files(diff, tree->root.files, tree->root.count, (struct tfs_key){0}, files, err);
 }
 
+/* What cannot be looked into is told; any other failure is the caller's. */
+static int tell_why(struct tfs_diff_chunk *chunk, const struct tfs_error *why,
+                    struct tfs_error *err)
+{
+    if (why->code < 0 && !tfs_is_damage(why->code))
+        *err = *why;
+    else if (why->code < 0)
+        memcpy(chunk->why, why->text, sizeof(chunk->why));
+    return err->code;
+}
+
 /* Both sides have the chunk, with other bytes: do they say something else? */
 static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
@@ -148,11 +159,7 @@ static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct
     if (tfs_two_chunks_open(&diff->cells, diff->walk.sides, chunk, &why) == 0 &&
         tfs_two_chunks_count(&diff->cells, chunk, &why) == 0)
         compare_files(diff, tree->chunk.files, tree->chunk.count, chunk->key, &chunk->files, &why);
-    if (why.code < 0 && !tfs_is_damage(why.code))
-        *err = why;
-    else if (why.code < 0)
-        memcpy(chunk->why, why.text, sizeof(chunk->why));
-    return err->code;
+    return tell_why(chunk, &why, err);
 }
 
 /* Is there something to tell of the pair? Negative: a failure. */
@@ -196,11 +203,7 @@ int tfs_diff_count_voxels(struct tfs_diff *diff, struct tfs_diff_chunk *chunk,
         tfs_two_chunks_count_alone(
             &diff->cells, &diff->walk.sides[chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE],
             chunk, &why);
-    if (why.code < 0 && !tfs_is_damage(why.code))
-        *err = why;
-    else if (why.code < 0)
-        memcpy(chunk->why, why.text, sizeof(chunk->why));
-    return err->code;
+    return tell_why(chunk, &why, err);
 }
 
 const struct tfs_diff_count *tfs_diff_counts(const struct tfs_diff *diff, size_t *count)

@@ -5,13 +5,7 @@
  */
 #include "formats/compare/fetch.h"
 
-#include <errno.h>
 #include <string.h>
-
-bool tfs_is_damage(int code)
-{
-    return code == -EBADMSG || code == -EFBIG || code == -ENOTSUP;
-}
 
 void tfs_key_print(const struct tfs_save *save, struct tfs_key key, struct tfs_buf *out)
 {

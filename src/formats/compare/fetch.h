@@ -11,9 +11,6 @@ struct tfs_side {
     const struct tfs_doc *doc;
 };
 
-/* Is the chunk, and not the system, to blame for a failure? */
-bool tfs_is_damage(int code);
-
 /* Appends the chunk's name: `3_0_-1`, `lods/1/3_0_-1`. */
 void tfs_key_print(const struct tfs_save *save, struct tfs_key key, struct tfs_buf *out);
 

@@ -4,9 +4,9 @@
  * A chunk that one side left alone is taken from the other as it is stored. One that both changed
  * is merged voxel by voxel, all values of a voxel together: where the sides are equal they win,
  * else the one that changed it; both changed it otherwise: a conflict. A chunk that
- * the base lacks was empty there where the format says so (absent_is_empty); else what differs in
- * it is a conflict, as both added it. What voxels do not say (TFS_FILE_APART) is merged file by
- * file. A chunk that one side removed and the other changed is a conflict.
+ * the base lacks was empty there where the format says so (TFS_CELLS_ABSENT_EMPTY); else what
+ * differs in it is a conflict, as both added it. What voxels do not say (TFS_FILE_APART) is merged
+ * file by file. A chunk that one side removed and the other changed is a conflict.
  *
  * Memory: the three chunks, what differs between them, and what the edit holds.
  */

@@ -7,7 +7,6 @@
  */
 #include "formats/picture/plot.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,7 +152,7 @@ static int compute_one(const struct worker *w, struct tfs_plot_entry *entry,
     memset(columns, 0, count * sizeof(*columns));
     if (err->code == 0 && (chunk->flags & TFS_CHUNK_DAMAGED) == 0)
         tfs_columns_of(c->save, c->doc, chunk, columns, err);
-    if (err->code == -EBADMSG || err->code == -EFBIG || err->code == -ENOTSUP) {
+    if (tfs_is_damage(err->code)) {
         tfs_error_reset(err);
         memset(columns, 0, count * sizeof(*columns));
     }

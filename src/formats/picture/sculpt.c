@@ -200,8 +200,7 @@ static int refuse(struct sculpt *s, size_t pixel, const char *why)
 
 static bool is_about_the_picture(const struct tfs_error *why)
 {
-    return why->code == -EBADMSG || why->code == -EFBIG || why->code == -EINVAL ||
-           why->code == -ENOTSUP;
+    return tfs_is_damage(why->code) || why->code == -EINVAL;
 }
 
 /* The same for what the game says, where it is about the picture at all. */
