@@ -45,13 +45,13 @@ static bool differs(const struct writing *w, uint64_t place, uint64_t size)
 
 /* ---- a chunk --------------------------------------------------------------------------------- */
 
-/* All values of a chunk; NULL: it is not there. */
+/* All values of a chunk, empty ones where there is none (NULL), or one that is damaged. */
 static int read_all(const struct tfs_array *a, const struct tfs_chunk *chunk, uint8_t *values,
                     struct tfs_error *err)
 {
     if (chunk != NULL && (chunk->flags & TFS_CHUNK_DAMAGED) == 0)
         return tfs_array_layers(a, chunk, 0, a->sides[0], values, err);
-    tfs_values_fill(values, a->width, tfs_array_volume(a), chunk == NULL ? a->empty : 0);
+    tfs_values_fill(values, a->width, tfs_array_volume(a), a->empty);
     return 0;
 }
 

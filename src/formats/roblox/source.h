@@ -121,9 +121,8 @@ const struct tfs_rbx_group *tfs_rbx_group(const struct tfs_doc *doc, uint32_t gr
 /* Sentence why nothing in the group can be written; NULL: it can. */
 const char *tfs_rbx_locked(const struct tfs_doc *doc, uint32_t group);
 
-/* Of a chunk that was not in the file: its place follows from the order of positions. */
-
-/* The number of a chunk in the value that was read, or TFS_OWN_NEW. */
+/* The number of a chunk in the value that was read; TFS_OWN_NEW of one that was not in it, whose
+ * place follows from the order of positions. */
 static inline uint64_t tfs_rbx_chunk_order(const struct tfs_chunk *chunk)
 {
     return chunk->own;
