@@ -391,27 +391,30 @@ int tfs_voxel_fill_up(struct tfs_voxel_pool *pool, uint32_t voxel, uint32_t *ful
 
 /* ---- of chunks ------------------------------------------------------------------------------- */
 
+static int make_room(struct tfs_voxel_chunk *chunk, uint32_t count, struct tfs_error *err)
+{
+    if (count <= chunk->room)
+        return 0;
+    free(chunk->words);
+    chunk->words = calloc(count, sizeof(*chunk->words));
+    chunk->room = chunk->words == NULL ? 0 : count;
+    return chunk->words == NULL ? tfs_fail_memory(err) : 0;
+}
+
+/* What entries are called: in the save, or in the chunk. */
 static int find_words(struct tfs_voxel_chunk *chunk, struct tfs_voxel_pool *pool,
                       const struct tfs_doc *doc, struct tfs_error *err)
 {
-    const uint32_t count = pool->kind->save_names != NULL ? ENTRIES
-                           : chunk->cells != NULL         ? chunk->cells->name_count
-                                                          : 0;
-
-    if (count == 0 || (chunk->of == doc && pool->kind->save_names != NULL))
-        return 0;
-    if (count > chunk->room) {
-        free(chunk->words);
-        chunk->words = calloc(count, sizeof(*chunk->words));
-        chunk->room = chunk->words == NULL ? 0 : count;
-        if (chunk->words == NULL)
-            return tfs_fail_memory(err);
+    if (pool->kind->save_names != NULL) {
+        const bool known = chunk->of == doc;
+        chunk->of = NULL;
+        if (known || (make_room(chunk, ENTRIES, err) == 0 &&
+                      find_entries(pool, doc, chunk->words, err) == 0))
+            chunk->of = doc;
+    } else if (make_room(chunk, chunk->cells->name_count, err) == 0) {
+        for (uint32_t i = 0; i < chunk->cells->name_count && err->code == 0; i++)
+            tfs_words_add(&pool->names, chunk->cells->names[i], &chunk->words[i], err);
     }
-    chunk->of = NULL;
-    if (pool->kind->save_names != NULL && find_entries(pool, doc, chunk->words, err) == 0)
-        chunk->of = doc;
-    for (uint32_t i = 0; i < count && pool->kind->save_names == NULL && err->code == 0; i++)
-        tfs_words_add(&pool->names, chunk->cells->names[i], &chunk->words[i], err);
     return err->code;
 }
 
