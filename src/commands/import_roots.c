@@ -252,14 +252,18 @@ static void accept(struct root *r)
 static void take_early(struct root *r)
 {
     struct tfs_import *im = r->im;
-    struct tfs_put put = {0};
     struct tfs_error err = {0};
 
     if (!r->view.differs)
         return;
-    if (!tfs_view_wanted(im, &r->view))
+    if (!tfs_view_wanted(im, &r->view)) {
         im->counts.untouched++;
-    else if (tfs_view_put(im, r->found, im->doc, &put, &r->after, &err) < 0)
+        return;
+    }
+    if (!tfs_view_original(im, &r->view, &r->original))
+        return;
+    struct tfs_put put = {.original = tfs_buf_span(&r->original)};
+    if (tfs_view_put(im, r->found, im->doc, &put, &r->after, &err) < 0)
         tfs_import_refuse(im, r->found->path, &err);
     else
         accept(r);

@@ -141,6 +141,38 @@ else
     skip "import of masks" "no ImageMagick"
 fi
 
+# ---- materials of one import ----------------------------------------------------------------------------
+
+# material TREE NUMBER NAME: its palette.txt says so.
+material() {
+    sed -i "s/^$2 .*/$2 $3/" "$1/palette.txt"
+}
+
+# theirs NUMBER NAME: the terrain says so, by somebody else.
+theirs() {
+    "$TFS" cat mod palette.txt | sed "s/^$1 .*/$1 $2/" >names && "$TFS" put mod palette.txt <names
+}
+
+fresh --size 64
+run 0 "an export" export mod out.d
+theirs 0 Meadow && "$TFS" cat mod palette.txt | sed '$a6 Snow' >names && "$TFS" put mod palette.txt <names
+material out.d 1 Track
+run 0 "import of a list of materials" import out.d mod
+printf '%s\n' '0 Meadow' '1 Track' '2 Rock' '3 BeachSand' '4 asphalt worn' '5 warning_material' '6 Snow' >wanted
+"$TFS" cat mod palette.txt | cmp -s - wanted
+ok "what nobody edited in it undoes nothing"
+material out.d 1 Street
+run 0 "import of the list that was edited once more" import out.d mod
+"$TFS" cat mod palette.txt | grep -qx '1 Street'
+ok "takes that, too"
+theirs 2 Stone && theirs 0 Rock && material out.d 3 Beach
+"$TFS" cat mod palette.txt >wanted
+run 1 "import of a list whose materials have other numbers by now" import out.d mod
+says err 'material 2 is Rock, which is material 0 of the terrain: names were moved' "says which"
+"$TFS" cat mod palette.txt | cmp -s - wanted
+ok "nothing was written"
+rm -r out.d
+
 # ---- several terrains -----------------------------------------------------------------------------------
 
 fresh --terrains 3

@@ -40,10 +40,17 @@ static int palette_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
 struct parser {
     struct tfs_beamng_names old; /* entries not yet met again */
     uint32_t old_count, count;
-    bool changed;         /* a name, or their number */
-    struct tfs_buf table; /* entries in their canonical form */
+    struct tfs_beamng_names was; /* entries of what this list was made from, not yet met again */
+    bool changed;                /* a name, or their number */
+    struct tfs_buf table;        /* entries in their canonical form */
     struct tfs_buf name;
 };
+
+static void parser_release(struct parser *p)
+{
+    tfs_buf_release(&p->name);
+    tfs_buf_release(&p->table);
+}
 
 /* What is refused of a name that the file did not have with this number. */
 static int check_new_name(const struct parser *p, const struct tfs_line *line,
@@ -62,7 +69,7 @@ static int check_new_name(const struct parser *p, const struct tfs_line *line,
 
 static int parse_line(struct parser *p, struct tfs_line line, struct tfs_error *err)
 {
-    struct tfs_span old = {NULL, 0};
+    struct tfs_span old = {NULL, 0}, was;
     struct tfs_line word;
     int64_t index;
 
@@ -77,7 +84,13 @@ static int parse_line(struct parser *p, struct tfs_line line, struct tfs_error *
                              index, p->count);
     if (tfs_line_name(&line, &p->name, err) < 0)
         return err->code;
-    if (!tfs_beamng_names_next(&p->old, &old) || !tfs_span_equal(old, tfs_buf_span(&p->name))) {
+    const bool there = tfs_beamng_names_next(&p->old, &old);
+    if (tfs_beamng_names_next(&p->was, &was) && there &&
+        tfs_span_equal(was, tfs_buf_span(&p->name))) {
+        tfs_buf_clear(&p->name);
+        tfs_buf_add_span(&p->name, old);
+    }
+    if (!there || !tfs_span_equal(old, tfs_buf_span(&p->name))) {
         if (check_new_name(p, &line, err) < 0)
             return err->code;
         p->changed = true;
@@ -98,6 +111,19 @@ static int parse(struct parser *p, struct tfs_span text, struct tfs_error *err)
         if (parse_line(p, line, err) < 0)
             return err->code;
     return 0;
+}
+
+/* The table of names that a list says. */
+static int take_table(const struct parser *p, struct tfs_blob **table, struct tfs_error *err)
+{
+    struct tfs_buf out = {0};
+
+    tfs_buf_u32le(&out, p->count);
+    tfs_buf_add_span(&out, tfs_buf_span(&p->table));
+    out.failed = out.failed || p->table.failed || p->name.failed;
+    tfs_blob_take(&out, table, err);
+    tfs_buf_release(&out);
+    return err->code;
 }
 
 /* ---- what cannot be -------------------------------------------------------------------------- */
@@ -177,35 +203,58 @@ static int check_unused(const struct tfs_doc *doc, uint32_t count, uint32_t old_
 static int store(struct tfs_edit *edit, const struct parser *p, struct tfs_error *err)
 {
     const struct tfs_doc *doc = tfs_edit_doc(edit);
-    struct tfs_buf table = {0};
-    struct tfs_blob *blob = NULL;
+    struct tfs_blob *table = NULL;
 
     if (p->count < p->old_count && check_unused(doc, p->count, p->old_count, err) < 0)
         return err->code;
-    tfs_buf_u32le(&table, p->count);
-    tfs_buf_add_span(&table, tfs_buf_span(&p->table));
-    table.failed = table.failed || p->table.failed;
-    if (tfs_blob_take(&table, &blob, err) == 0 &&
-        check_moment(doc, tfs_blob_span(blob), err) == 0) {
-        tfs_edit_common(edit, blob);
+    if (take_table(p, &table, err) == 0 && check_moment(doc, tfs_blob_span(table), err) == 0) {
+        tfs_edit_common(edit, table);
         tfs_beamng_terrain_check_layout(edit, err);
     }
-    tfs_blob_unref(blob);
-    tfs_buf_release(&table);
+    tfs_blob_unref(table);
     return err->code;
+}
+
+/* The table of the list that another one was made from, which may be longer than can be stored. */
+static int read_original(const struct tfs_doc *doc, struct tfs_span text, struct tfs_blob **table,
+                         struct tfs_error *err)
+{
+    struct parser p = {.old_count = UINT32_MAX, .old.nul = tfs_beamng_layout_of(doc)->nul};
+
+    if (parse(&p, text, err) == 0 && take_table(&p, table, err) == 0)
+        check_moment(doc, tfs_blob_span(*table), err);
+    parser_release(&p);
+    return err->code;
+}
+
+/* Materials that came since stay, where this list took none away. */
+static void keep_rest(struct parser *p)
+{
+    struct tfs_span name;
+
+    for (; p->was.left == 0 && tfs_beamng_names_next(&p->old, &name); p->count++)
+        tfs_beamng_name_add(&p->table, name, p->old.nul);
 }
 
 static int palette_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct parser p = {.old = tfs_beamng_names_of(tfs_edit_doc(edit))};
+    const struct tfs_doc *doc = tfs_edit_doc(edit);
+    struct parser p = {.old = tfs_beamng_names_of(doc)};
+    struct tfs_blob *original = NULL;
 
-    (void)save, (void)at, (void)put;
+    (void)save, (void)at;
     p.old_count = p.old.left;
-    if (parse(&p, text, err) == 0 && (p.changed || p.count != p.old_count))
-        store(edit, &p, err);
-    tfs_buf_release(&p.name);
-    tfs_buf_release(&p.table);
+    if (put->original.size > 0 && read_original(doc, put->original, &original, err) == 0)
+        p.was = tfs_beamng_names_init(tfs_blob_span(original), p.old.nul);
+    if (err->code == 0 && parse(&p, text, err) == 0) {
+        if (original != NULL)
+            keep_rest(&p);
+        if (p.changed || p.count != p.old_count)
+            store(edit, &p, err);
+    }
+    parser_release(&p);
+    tfs_blob_unref(original);
     return err->code;
 }
 
