@@ -123,23 +123,27 @@ static void settle(const struct merging *m, uint32_t i, const bool there[SIDES],
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* A table that differs from the one that is there; that one, to the byte, where none does. */
-static int take_table(struct tfs_buf *names, uint32_t count, bool differs, struct tfs_blob *there,
-                      struct tfs_blob **table, struct tfs_error *err)
+int tfs_beamng_table_make(uint32_t count, const struct tfs_buf *entries, struct tfs_blob **table,
+                          struct tfs_error *err)
 {
     struct tfs_buf made = {0};
 
-    if (!differs) {
-        *table = tfs_blob_ref(there);
-        return 0;
-    }
     tfs_buf_u32le(&made, count);
-    tfs_buf_add_span(&made, tfs_buf_span(names));
-    made.failed = made.failed || names->failed;
-    if (tfs_buf_check(&made, err) == 0)
-        tfs_blob_take(&made, table, err);
+    tfs_buf_add_span(&made, tfs_buf_span(entries));
+    made.failed = made.failed || entries->failed;
+    tfs_blob_take(&made, table, err);
     tfs_buf_release(&made);
     return err->code;
+}
+
+/* A table that differs from the one that is there; that one, to the byte, where none does. */
+static int take_table(const struct tfs_buf *names, uint32_t count, bool differs,
+                      struct tfs_blob *there, struct tfs_blob **table, struct tfs_error *err)
+{
+    if (differs)
+        return tfs_beamng_table_make(count, names, table, err);
+    *table = tfs_blob_ref(there);
+    return 0;
 }
 
 /* The tables of the sides, with what each of them renamed. */

@@ -16,6 +16,10 @@ struct tfs_beamng_materials {
 void tfs_beamng_materials_find(struct tfs_span table, bool nul,
                                struct tfs_beamng_materials *materials);
 
+/* The table of so many names, as they are stored one after another. */
+int tfs_beamng_table_make(uint32_t count, const struct tfs_buf *entries, struct tfs_blob **table,
+                          struct tfs_error *err);
+
 /* tfs_cells_kind.merge_names. */
 int tfs_beamng_merge_names(const struct tfs_doc *const docs[3], int prefer,
                            struct tfs_blob *parts[4], const char **conflict, struct tfs_error *err);

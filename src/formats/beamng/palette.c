@@ -84,18 +84,16 @@ static int parse_line(struct parser *p, struct tfs_line line, struct tfs_error *
                              index, p->count);
     if (tfs_line_name(&line, &p->name, err) < 0)
         return err->code;
+    struct tfs_span name = tfs_buf_span(&p->name);
     const bool there = tfs_beamng_names_next(&p->old, &old);
-    if (tfs_beamng_names_next(&p->was, &was) && there &&
-        tfs_span_equal(was, tfs_buf_span(&p->name))) {
-        tfs_buf_clear(&p->name);
-        tfs_buf_add_span(&p->name, old);
-    }
-    if (!there || !tfs_span_equal(old, tfs_buf_span(&p->name))) {
+    if (tfs_beamng_names_next(&p->was, &was) && there && tfs_span_equal(was, name))
+        name = old;
+    if (!there || !tfs_span_equal(old, name)) {
         if (check_new_name(p, &line, err) < 0)
             return err->code;
         p->changed = true;
     }
-    tfs_beamng_name_add(&p->table, tfs_buf_span(&p->name), p->old.nul);
+    tfs_beamng_name_add(&p->table, name, p->old.nul);
     p->count++;
     return 0;
 }
@@ -111,19 +109,6 @@ static int parse(struct parser *p, struct tfs_span text, struct tfs_error *err)
         if (parse_line(p, line, err) < 0)
             return err->code;
     return 0;
-}
-
-/* The table of names that a list says. */
-static int take_table(const struct parser *p, struct tfs_blob **table, struct tfs_error *err)
-{
-    struct tfs_buf out = {0};
-
-    tfs_buf_u32le(&out, p->count);
-    tfs_buf_add_span(&out, tfs_buf_span(&p->table));
-    out.failed = out.failed || p->table.failed || p->name.failed;
-    tfs_blob_take(&out, table, err);
-    tfs_buf_release(&out);
-    return err->code;
 }
 
 /* ---- what cannot be -------------------------------------------------------------------------- */
@@ -207,7 +192,8 @@ static int store(struct tfs_edit *edit, const struct parser *p, struct tfs_error
 
     if (p->count < p->old_count && check_unused(doc, p->count, p->old_count, err) < 0)
         return err->code;
-    if (take_table(p, &table, err) == 0 && check_moment(doc, tfs_blob_span(table), err) == 0) {
+    if (tfs_beamng_table_make(p->count, &p->table, &table, err) == 0 &&
+        check_moment(doc, tfs_blob_span(table), err) == 0) {
         tfs_edit_common(edit, table);
         tfs_beamng_terrain_check_layout(edit, err);
     }
@@ -221,7 +207,7 @@ static int read_original(const struct tfs_doc *doc, struct tfs_span text, struct
 {
     struct parser p = {.old_count = UINT32_MAX, .old.nul = tfs_beamng_layout_of(doc)->nul};
 
-    if (parse(&p, text, err) == 0 && take_table(&p, table, err) == 0)
+    if (parse(&p, text, err) == 0 && tfs_beamng_table_make(p.count, &p.table, table, err) == 0)
         check_moment(doc, tfs_blob_span(*table), err);
     parser_release(&p);
     return err->code;

@@ -2,7 +2,7 @@
  * A folder of files as one save: zones of Cosmic Reach, folders of Godot.
  *
  * A game says which names are its files, which file holds a chunk, and how one file is looked at;
- * what a file holds is written and read back by the codec of such a file alone (whole_file.h). Here
+ * what a file holds is written and read back by the codec of such a file alone (file.h). Here
  * are the lock of the folder, the index of its files, changes by other programs, the bytes of
  * chunks, the order in which the files of one commit are written, and what the journal asks.
  *
