@@ -16,7 +16,6 @@
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,18 +68,15 @@ static int lock_file(const char *path, struct tfs_file_handle *file, struct tfs_
 {
     struct stat now;
 
-    int result = flock(file->fd, LOCK_EX | LOCK_NB);
-    if (result < 0 && errno == EBADF) {
+    if (tfs_lock_save(file->fd, path, err) == -EBADF) {
         /* Network filesystems lock for writing only what is open for writing. */
+        tfs_error_reset(err);
         tfs_file_close(file);
-        if (open_regular(path, O_RDWR, file, err) < 0)
-            return err->code;
-        result = flock(file->fd, LOCK_EX | LOCK_NB);
+        if (open_regular(path, O_RDWR, file, err) == 0)
+            tfs_lock_save(file->fd, path, err);
     }
-    if (result < 0 && errno == EWOULDBLOCK)
-        return tfs_fail_locked(path, err);
-    if (result < 0)
-        return tfs_fail_errno(err, "cannot be locked");
+    if (err->code < 0)
+        return err->code;
     return lstat(path, &now) == 0 && now.st_dev == file->st.st_dev && now.st_ino == file->st.st_ino;
 }
 

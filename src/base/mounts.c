@@ -12,13 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TABLE "/proc/self/mountinfo"
+
+enum { LOCK_TRIES = 250, LOCK_PAUSE_NS = 20 * 1000 * 1000 };
 
 void tfs_mounted_release(struct tfs_mounted *mount)
 {
@@ -181,6 +185,29 @@ int tfs_fail_locked(const char *path, struct tfs_error *err)
     tfs_fail(err, -EWOULDBLOCK, "is mounted on %s already", mount.point);
     tfs_mounted_release(&mount);
     return err->code;
+}
+
+static bool is_mounted(const char *save)
+{
+    struct tfs_mounted mount = {0};
+    bool found = tfs_mounted_of_save(save, &mount) > 0;
+
+    tfs_mounted_release(&mount);
+    return found;
+}
+
+int tfs_lock_save(int fd, const char *path, struct tfs_error *err)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+
+    for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; i++) {
+        if (errno != EWOULDBLOCK)
+            return tfs_fail_errno(err, "cannot be locked");
+        if (i == LOCK_TRIES || is_mounted(path))
+            return tfs_fail_locked(path, err);
+        nanosleep(&pause, NULL);
+    }
+    return 0;
 }
 
 /* ---- unmounting ------------------------------------------------------------------------------ */

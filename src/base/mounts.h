@@ -52,4 +52,9 @@ int tfs_unmount_dead(const char *path, char **source, struct tfs_error *err);
 /* Fails with EWOULDBLOCK: another terrainfs has locked the save `path`; where, if that is known. */
 int tfs_fail_locked(const char *path, struct tfs_error *err);
 
+/* Locks the save `path` for writing by its file or directory `fd`. A lock of which no mount is seen
+ * is waited for, five seconds at most: umount(8) returns before the process of a mount has written
+ * the save and ended. Negative: -EBADF may mean that `fd` has to be open for writing. */
+int tfs_lock_save(int fd, const char *path, struct tfs_error *err);
+
 #endif

@@ -132,11 +132,11 @@ enum tfs_file_flags {
                             * whole. With get_range, `put` takes tfs_put.written */
     TFS_FILE_SUMMED = 64,  /* the checksum of voxels has in it what the file says, though it is
                             * apart */
+    TFS_FILE_LARGE = 128,  /* `put` takes tfs_put.written of a text that grew large while it was
+                            * written: all of it was, and it comes from no document */
     TFS_FILE_FILLED = 256, /* a grid of a plane with TFS_PLANE_FILLABLE: voxels.csv says it where
                             * the plane is not filled, and TFS_VIEWS_VOXELS does not show it then,
                             * but it can be created */
-    TFS_FILE_LARGE = 128,  /* `put` takes tfs_put.written of a text that grew large while it was
-                            * written: all of it was, and it comes from no document */
 };
 
 /* The sets of files that `-o views=` chooses from (formats/chosen.h). Files of one set do not

@@ -847,7 +847,7 @@ static Suite *make_suite(void)
     tcase_add_test(refusals, timers_that_end_together_keep_the_order_of_their_lines);
     tcase_add_test(refusals, chunk_outside_the_world_is_refused);
     tcase_add_checked_fixture(saves, scratch_setup, teardown);
-    tcase_set_timeout(saves, 60);
+    tcase_set_timeout(saves, 180);
     tcase_add_test(saves, keys_read_back_at_the_bounds);
     tcase_add_test(saves, rows_that_no_key_reaches_are_kept_and_not_shown);
     tcase_add_loop_test(saves, strange_table_is_refused, 0, COUNT(schemas));

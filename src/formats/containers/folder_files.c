@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -25,16 +24,12 @@ int tfs_folder_lock(const char *path, bool exclusive, int *fd, struct tfs_error 
 
     if (opened < 0)
         return tfs_fail_errno(err, "cannot be opened");
-    if (!exclusive || flock(opened, LOCK_EX | LOCK_NB) == 0) {
-        *fd = opened;
-        return 0;
+    if (exclusive && tfs_lock_save(opened, path, err) < 0) {
+        close(opened);
+        return err->code;
     }
-    if (errno == EWOULDBLOCK)
-        tfs_fail_locked(path, err);
-    else
-        tfs_fail_errno(err, "cannot be locked");
-    close(opened);
-    return err->code;
+    *fd = opened;
+    return 0;
 }
 
 int tfs_folder_check(const char *path, int fd, struct tfs_error *err)

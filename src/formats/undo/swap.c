@@ -41,11 +41,7 @@ static int lock_folder(struct swap *s, struct tfs_error *err)
     s->save.fd = tfs_directory_open(s->path);
     if (s->save.fd < 0)
         return tfs_fail(err, s->save.fd, "cannot be opened: %s", strerror(-s->save.fd));
-    if (flock(s->save.fd, LOCK_EX | LOCK_NB) == 0)
-        return 0;
-    if (errno == EWOULDBLOCK)
-        return tfs_fail_locked(s->path, err);
-    return tfs_fail_errno(err, "cannot be locked");
+    return tfs_lock_save(s->save.fd, s->path, err);
 }
 
 /* A save that was deleted has no lock that could say so: it may be mounted itself, or a folder that
