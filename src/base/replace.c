@@ -15,7 +15,7 @@
  *   8. rename: from here on every reader meets the new file;
  *   9. fsync of the directory: from here on a power cut cannot bring the old file back;
  *  10. success is returned, and only then may anybody be told that an edit is saved
- *      (fs/store_thread.c).
+ *      (fs/store/thread.c).
  *
  * Invariants that follow:
  *   a. until 8 the old file is not touched; after it, nothing of the old one is used;

@@ -2,7 +2,7 @@
  * argv -> one command, or the mount.
  *
  * Knows how a command line is written; what a command does is in cli_*.c, the mount is behind
- * fs/mount.h.
+ * fs/mount/mount.h.
  */
 #include "commands/table.h"
 #include "formats/parts.h"

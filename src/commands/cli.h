@@ -10,7 +10,7 @@
 #include <limits.h>
 
 #include "formats/format.h"
-#include "fs/tree.h"
+#include "fs/tree/tree.h"
 #include "commands/options.h"
 #include "commands/status.h"
 
@@ -217,7 +217,7 @@ void tfs_progress_on_step(void *cli, const char *unit, size_t done, size_t total
 int tfs_cli_read_chunks(struct tfs_save *save, const char *path, struct tfs_error *err);
 
 /* Resolves a path as users type it (leading, trailing and double slashes, `./`) to a file of the
- * tree; `must_exist` as in fs/tree.h. Says why it cannot. */
+ * tree; `must_exist` as in fs/tree/tree.h. Says why it cannot. */
 enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, const char *path,
                                   bool must_exist, struct tfs_node *node);
 

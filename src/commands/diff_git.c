@@ -13,7 +13,7 @@
 
 #include "commands/diff.h"
 #include "commands/git_run.h"
-#include "fs/recover.h"
+#include "fs/recovery/recover.h"
 
 enum {
     PATH,

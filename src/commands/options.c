@@ -15,7 +15,7 @@
 #include "base/print.h"
 #include "commands/cli.h"
 #include "formats/chosen.h"
-#include "fs/desktop.h"
+#include "fs/mount/desktop.h"
 
 #define COMMIT_MAX  86400
 #define THREADS_MAX 256

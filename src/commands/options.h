@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "formats/format.h"
-#include "fs/mount.h"
+#include "fs/mount/mount.h"
 
 /* What people are told about a value of -o. */
 struct tfs_option_help {

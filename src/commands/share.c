@@ -18,7 +18,7 @@
 #include "base/mounts.h"
 #include "formats/journal.h"
 #include "formats/new_names.h"
-#include "fs/recover.h"
+#include "fs/recovery/recover.h"
 #include "text/name.h"
 
 /* ---- sentences ------------------------------------------------------------------------------- */

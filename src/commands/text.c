@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "commands/printer.h"
 #include "formats/compare/count.h"
-#include "fs/recover.h"
+#include "fs/recovery/recover.h"
 
 struct texter {
     struct tfs_cli *cli;

@@ -16,8 +16,8 @@
 #include "../lib/lens_check.h"
 #include "../lib/small_saves.h"
 #include "formats/journal.h"
-#include "fs/recover.h"
-#include "fs/store.h"
+#include "fs/recovery/recover.h"
+#include "fs/store/store.h"
 #include "fuzz.h"
 
 #define RECORDS_MAX 8

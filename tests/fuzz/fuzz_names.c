@@ -9,7 +9,7 @@
 #include "formats/godot_voxel/layout.h"
 #include "formats/godot_voxel/region_name.h"
 #include "formats/godot_voxel/stream_key.h"
-#include "fs/tree.h"
+#include "fs/tree/tree.h"
 #include "fuzz.h"
 #include "text/name.h"
 

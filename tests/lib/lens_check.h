@@ -10,7 +10,7 @@
 #ifndef TFS_TESTS_LENS_CHECK_H
 #define TFS_TESTS_LENS_CHECK_H
 
-#include "fs/tree.h"
+#include "fs/tree/tree.h"
 
 #define CHUNKS_TOO_MANY 300 /* edits end there: more would only be slow */
 

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "fs/session.h"
+#include "fs/session/session.h"
 
 #define TEST_MESSAGES 65536
 

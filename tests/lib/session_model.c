@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/ops.h"
-#include "fs/store_state.h"
+#include "fs/session/ops.h"
+#include "fs/store/state.h"
 #include "session_driver.h"
 #include "session_format.h"
 

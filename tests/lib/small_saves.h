@@ -5,7 +5,7 @@
 #ifndef TFS_TESTS_SMALL_SAVES_H
 #define TFS_TESTS_SMALL_SAVES_H
 
-#include "fs/tree.h"
+#include "fs/tree/tree.h"
 
 enum small_change {
     SMALL_TEXT,   /* another text: `with` */

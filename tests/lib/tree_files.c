@@ -13,7 +13,7 @@
 #include "formats/arrays/numbers.h"
 #include "formats/cells/cells.h"
 #include "formats/containers/file.h"
-#include "fs/tree.h"
+#include "fs/tree/tree.h"
 
 int tree_files_open(struct tree_files *t, const struct tfs_container *container, const char *path,
                     struct tfs_span bytes)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../lib/cosmic_case.h"
-#include "fs/changes.h"
+#include "fs/tree/changes.h"
 #include "../lib/region_maker.h"
 
 struct kept {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "fs/draft.h"
+#include "fs/session/draft.h"
 
 #define STATES 7
 #define EVENTS 8

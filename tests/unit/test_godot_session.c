@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "formats/containers/database/rows_state.h"
 #include "formats/godot_voxel/counts.h"
-#include "fs/ops.h"
+#include "fs/session/ops.h"
 #include "scratch.h"
 
 #define CHUNKS 30

@@ -12,7 +12,7 @@
 #include "../lib/session_driver.h"
 #include "../lib/session_format.h"
 #include "base/clock.h"
-#include "fs/ops.h"
+#include "fs/session/ops.h"
 
 static void setup(void)
 {

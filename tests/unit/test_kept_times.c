@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "fs/kept_times.h"
+#include "fs/tree/kept_times.h"
 #include "unit.h"
 
 static char directory[] = "/tmp/tfs-kept-XXXXXX";

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/links.h"
+#include "fs/session/links.h"
 
 #define MANY 100000
 /* Twice log2(MANY), which is the depth of a tree of that many, and a few. */

@@ -12,7 +12,7 @@
 #include "../lib/luanti_maker.h"
 #include "../lib/picture_numbers.h"
 #include "formats/cells/cells.h"
-#include "fs/tree.h"
+#include "fs/tree/tree.h"
 #include "sanitized.h"
 #include "scratch.h"
 

@@ -14,8 +14,8 @@
 #include "formats/journal.h"
 #include "formats/unsaved.h"
 #include "formats/containers/file.h"
-#include "fs/recover.h"
-#include "fs/store.h"
+#include "fs/recovery/recover.h"
+#include "fs/store/store.h"
 #include "scratch.h"
 
 #define PATH (2 * PATH_MAX)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "fs/ops.h"
+#include "fs/session/ops.h"
 #include "session_case.h"
 
 #define TEXT "chunks/0_0_0/text.txt"

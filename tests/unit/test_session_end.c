@@ -15,7 +15,7 @@
 
 #include "../lib/session_driver.h"
 #include "../lib/session_format.h"
-#include "fs/reserve.h"
+#include "fs/session/reserve.h"
 #include "scratch.h"
 
 /* The number that the next descriptor gets. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "fs/ops.h"
+#include "fs/session/ops.h"
 #include "../lib/session_driver.h"
 #include "../lib/session_format.h"
 

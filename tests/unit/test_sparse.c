@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "fs/sparse.h"
+#include "fs/session/sparse.h"
 #include "unit.h"
 
 #define PAGE ((size_t)TFS_SPARSE_PAGE)

@@ -11,7 +11,7 @@
 
 #include "../lib/session_format.h"
 #include "formats/journal.h"
-#include "fs/store_state.h"
+#include "fs/store/state.h"
 
 static struct tfs_save *save;
 static struct tfs_store *store;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "formats/views/views.h"
-#include "fs/schema.h"
-#include "fs/tree.h"
+#include "fs/tree/schema.h"
+#include "fs/tree/tree.h"
 #include "unit.h"
 
 /*

@@ -1,7 +1,7 @@
 /*
- * What is remembered of files, by id and stamp, without a session: fs/views.h.
+ * What is remembered of files, by id and stamp, without a session: fs/tree/views.h.
  */
-#include "fs/views.h"
+#include "fs/tree/views.h"
 
 #include <string.h>
 

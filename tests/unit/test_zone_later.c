@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <semaphore.h>
 
-#include "fs/store.h"
+#include "fs/store/store.h"
 #include "zone_case.h"
 
 /* The zone of make_zone, of which only the first bytes of each region are looked at. */

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "fs/store.h"
+#include "fs/store/store.h"
 #include "zone_kills.h"
 
 /* ---- the store ------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 #include "../lib/region_maker.h"
 #include "formats/cosmic_reach/zone.h"
-#include "fs/tree.h"
+#include "fs/tree/tree.h"
 #include "scratch.h"
 
 static struct tfs_save *save;

@@ -15,8 +15,8 @@
 
 #include "../lib/region_maker.h"
 #include "formats/journal.h"
-#include "fs/recover.h"
-#include "fs/tree.h"
+#include "fs/recovery/recover.h"
+#include "fs/tree/tree.h"
 #include "scratch.h"
 
 #define REGIONS "zone/regions/"

@@ -1,0 +1,173 @@
+/*
+ * The name of a directory -> the place of a mount, that nobody else takes meanwhile.
+ *
+ * Must not know libfuse, nor what is mounted.
+ */
+#include "fs/mount/mountpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mounts.h"
+
+/* A mount of ours whose process was killed is of no use to anybody. */
+static int clear(struct tfs_mountpoint *point, struct tfs_error *err)
+{
+    char text[TFS_ERROR_TEXT + 2 * PATH_MAX], *save = NULL;
+    int count = tfs_unmount_dead(point->path, &save, err);
+
+    if (count > 0) {
+        snprintf(text, sizeof(text), "%s: took away the dead mount of %s, whose process had ended",
+                 point->name, save);
+        point->say(text);
+    }
+    free(save);
+    return count < 0 ? count : 0;
+}
+
+/* Of two mounts that begin at once on one directory, neither would see the other. */
+static int lock(struct tfs_mountpoint *point, struct tfs_error *err)
+{
+    point->locked = open(point->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (point->locked >= 0 && flock(point->locked, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return tfs_fail(err, -EBUSY,
+                        "another mount is beginning here, or a program has locked the directory");
+    return 0;
+}
+
+/* Over other mounts we mount as every file system does, but not over a live one of ours: a user
+ * that does that has forgotten it. */
+static int refuse_mounted(const struct tfs_mountpoint *point, struct tfs_error *err)
+{
+    struct tfs_mounted top;
+
+    if (tfs_mounted_at(point->path, &top) <= 0)
+        return 0;
+    if (tfs_mounted_is_ours(&top))
+        tfs_fail(err, -EBUSY, "%s is mounted here already", top.source);
+    else if (strncmp(top.type, "fuse", 4) == 0 && tfs_mounted_is_dead(point->path))
+        tfs_fail(err, -ENOTCONN,
+                 "the mount point is a dead mount (%s), whose process has ended: "
+                 "\"fusermount3 -u %s\" takes it away",
+                 top.type, point->path);
+    tfs_mounted_release(&top);
+    return err->code;
+}
+
+static bool lies_in(const char *path, const char *directory)
+{
+    size_t n = strlen(directory);
+
+    if (n > 0 && directory[n - 1] == '/')
+        n--;
+    return strncmp(path, directory, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* Mounted over its own save, the session could neither replace it nor be told from it. */
+int tfs_mountpoint_check_around(const struct tfs_mountpoint *point, const char *save,
+                                struct tfs_error *err)
+{
+    if (lies_in(save, point->path))
+        return tfs_fail(err, -EINVAL, "the mount point contains the save %s", save);
+    return 0;
+}
+
+/* In a save that is a folder, the mount would be taken for a part of it. */
+int tfs_mountpoint_check_inside(const struct tfs_mountpoint *point, const char *save,
+                                struct tfs_error *err)
+{
+    if (lies_in(point->path, save))
+        return tfs_fail(err, -EINVAL, "the mount point lies in the save %s", save);
+    return 0;
+}
+
+/* Said before the mount point is locked, which a save in it would take for another program's. */
+static int refuse_around(const struct tfs_mountpoint *point, const char *name,
+                         struct tfs_error *err)
+{
+    char *save = realpath(name, NULL);
+
+    if (save != NULL)
+        tfs_mountpoint_check_around(point, save, err);
+    free(save);
+    return err->code;
+}
+
+int tfs_mountpoint_find(struct tfs_mountpoint *point, const char *save, struct tfs_error *err)
+{
+    struct stat st;
+
+    point->path = realpath(point->name, NULL);
+    if (point->path == NULL && errno == ENOENT)
+        return tfs_fail(err, -ENOENT, "there is no such directory; mkdir makes the mount point");
+    if (point->path == NULL)
+        return tfs_fail_errno(err, "the mount point cannot be used");
+    if (clear(point, err) < 0 || refuse_around(point, save, err) < 0 || lock(point, err) < 0 ||
+        refuse_mounted(point, err) < 0)
+        return err->code;
+    if (stat(point->path, &st) < 0)
+        return tfs_fail_errno(err, "the mount point cannot be used");
+    if (!S_ISDIR(st.st_mode))
+        return tfs_fail(err, -ENOTDIR, "the mount point is not a directory");
+    return 0;
+}
+
+void tfs_mountpoint_warn_of_hidden(const struct tfs_mountpoint *point)
+{
+    char text[TFS_ERROR_TEXT + PATH_MAX];
+
+    if (tfs_directory_empty(point->path) != 0)
+        return;
+    snprintf(text, sizeof(text),
+             "%s: the directory is not empty: what is in it is hidden until the save is unmounted",
+             point->name);
+    point->say(text);
+}
+
+static void unlock(struct tfs_mountpoint *point)
+{
+    if (point->locked >= 0)
+        close(point->locked);
+    point->locked = -1;
+}
+
+void tfs_mountpoint_taken(struct tfs_mountpoint *point)
+{
+    point->mounted = tfs_mounted_id(point->path);
+    unlock(point);
+}
+
+/* 1: our mount is uppermost on its mount point; 0: nothing is mounted there; -1: another one is. */
+static int look(const struct tfs_mountpoint *point)
+{
+    const uint64_t top = tfs_mounted_id(point->path);
+
+    return top == 0 ? 0 : top == point->mounted ? 1 : -1;
+}
+
+bool tfs_mountpoint_is_covered(const struct tfs_mountpoint *point)
+{
+    return point->mounted != 0 && look(point) < 0;
+}
+
+void tfs_mountpoint_clear(const struct tfs_mountpoint *point)
+{
+    struct tfs_error ignored = {0};
+
+    if (point->mounted != 0 && look(point) > 0)
+        (void)tfs_unmount_dead(point->path, NULL, &ignored);
+}
+
+void tfs_mountpoint_release(struct tfs_mountpoint *point)
+{
+    unlock(point);
+    free(point->path);
+    point->path = NULL;
+}

@@ -1,0 +1,499 @@
+/*
+ * libfuse's low-level requests to session calls and back. No decision about files is made here:
+ * only how long the kernel may cache what it is told.
+ *
+ * Names and attributes live for TIMEOUT: what the session changes by itself it invalidates first
+ * (tfs_fuse_invalidate), and a name that vanished answers ESTALE, and the kernel looks it up again.
+ * Names that are absent are never cached. Directories are not opened at all (offsets are stable),
+ * nor are files of a read-only mount.
+ *
+ * What a listing says of an entry stays in the kernel as an inode of 1 KiB, which costs 2 us at the
+ * unmount. A walk by names (find) would leave millions of them, of files that nobody looked at. So
+ * a listing gives the attributes of files only after somebody looked at a file; a program that
+ * walks and looks at every file asks for those of one directory in LISTINGS by their names.
+ */
+#include "fs/mount/requests.h"
+
+#include <errno.h>
+#include <fuse_lowlevel.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs/session/session.h"
+
+#define TIMEOUT   3600.0
+#define LISTINGS  64u
+#define NOREPLACE 1u /* RENAME_NOREPLACE, which not every stdio.h names */
+
+static struct tfs_session *session_of(fuse_req_t req)
+{
+    return ((struct tfs_fuse_requests *)fuse_req_userdata(req))->session;
+}
+
+static void file_looked_at(fuse_req_t req)
+{
+    struct tfs_fuse_requests *requests = fuse_req_userdata(req);
+
+    atomic_store_explicit(&requests->listings, LISTINGS, memory_order_relaxed);
+}
+
+static struct tfs_handle *handle_of(const struct fuse_file_info *fi)
+{
+    return fi != NULL ? (struct tfs_handle *)(uintptr_t)fi->fh : NULL;
+}
+
+static struct fuse_entry_param entry_of(const struct tfs_attr *attr)
+{
+    double timeout = attr->changing ? 0 : TIMEOUT;
+
+    return (struct fuse_entry_param){.ino = attr->id,
+                                     .attr = attr->st,
+                                     .attr_timeout = timeout,
+                                     .entry_timeout = attr->renames ? 0 : TIMEOUT};
+}
+
+/* ---- replies --------------------------------------------------------------------------------- */
+
+static void reply_entry(fuse_req_t req, int result, const struct tfs_attr *attr)
+{
+    if (result < 0) {
+        fuse_reply_err(req, -result);
+        return;
+    }
+    struct tfs_session *session = session_of(req); /* the reply frees the request */
+    struct fuse_entry_param entry = entry_of(attr);
+    if (fuse_reply_entry(req, &entry) == -ENOENT)
+        tfs_session_forget(session, attr->id, 1);
+}
+
+static void done_err(void *arg, int result, const struct tfs_attr *attr)
+{
+    (void)attr;
+    fuse_reply_err(arg, -result);
+}
+
+static void done_entry(void *arg, int result, const struct tfs_attr *attr)
+{
+    reply_entry(arg, result, attr);
+}
+
+static void done_attr(void *arg, int result, const struct tfs_attr *attr)
+{
+    if (result < 0)
+        fuse_reply_err(arg, -result);
+    else if (attr != NULL)
+        fuse_reply_attr(arg, &attr->st, attr->changing ? 0 : TIMEOUT);
+    else
+        fuse_reply_err(arg, EIO);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static void on_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+    struct tfs_attr attr;
+    int result = tfs_session_lookup(session_of(req), parent, name, &attr);
+
+    if (result == 0 && S_ISREG(attr.st.st_mode))
+        file_looked_at(req);
+    reply_entry(req, result, &attr);
+}
+
+static void on_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
+{
+    tfs_session_forget(session_of(req), ino, count);
+    fuse_reply_none(req);
+}
+
+static void on_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+    for (size_t i = 0; i < count; i++)
+        tfs_session_forget(session_of(req), forgets[i].ino, forgets[i].nlookup);
+    fuse_reply_none(req);
+}
+
+static void on_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+    const struct fuse_ctx *ctx = fuse_req_ctx(req);
+
+    tfs_session_mkdir(session_of(req), parent, name, mode, ctx->uid, ctx->gid,
+                      (struct tfs_reply){done_entry, req});
+}
+
+static void on_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+    tfs_session_rmdir(session_of(req), parent, name, (struct tfs_reply){done_err, req});
+}
+
+static void on_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+    fuse_reply_err(req, -tfs_session_unlink(session_of(req), parent, name));
+}
+
+static void on_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
+                      const char *new_name, unsigned flags)
+{
+    if ((flags & ~NOREPLACE) != 0) {
+        fuse_reply_err(req, EINVAL);
+        return;
+    }
+    tfs_session_rename(session_of(req), parent, name, new_parent, new_name, flags != 0,
+                       (struct tfs_reply){done_err, req});
+}
+
+static void on_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+{
+    const struct fuse_ctx *ctx = fuse_req_ctx(req);
+    struct tfs_attr attr;
+    int result =
+        tfs_session_symlink(session_of(req), parent, name, target, ctx->uid, ctx->gid, &attr);
+
+    reply_entry(req, result, &attr);
+}
+
+static void on_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+    (void)ino;
+    fuse_reply_err(req, -tfs_session_link(session_of(req), parent, name));
+}
+
+static void on_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+    char *target = NULL;
+    int result = tfs_session_readlink(session_of(req), ino, &target);
+
+    if (result < 0)
+        fuse_reply_err(req, -result);
+    else
+        fuse_reply_readlink(req, target);
+    free(target);
+}
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+static void on_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    struct tfs_attr attr;
+
+    (void)fi;
+    int result = tfs_session_getattr(session_of(req), ino, &attr);
+    if (result == 0 && S_ISREG(attr.st.st_mode))
+        file_looked_at(req);
+    done_attr(req, result, &attr);
+}
+
+static void on_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *values, int to_set,
+                       struct fuse_file_info *fi)
+{
+    static const struct {
+        int fuse;
+        unsigned set;
+    } flags[] = {
+        {FUSE_SET_ATTR_MODE, TFS_SET_MODE},   {FUSE_SET_ATTR_UID, TFS_SET_UID},
+        {FUSE_SET_ATTR_GID, TFS_SET_GID},     {FUSE_SET_ATTR_SIZE, TFS_SET_SIZE},
+        {FUSE_SET_ATTR_ATIME, TFS_SET_ATIME}, {FUSE_SET_ATTR_MTIME, TFS_SET_MTIME},
+    };
+    unsigned set = 0;
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+        set |= (to_set & flags[i].fuse) != 0 ? flags[i].set : 0;
+    if ((to_set & FUSE_SET_ATTR_ATIME_NOW) != 0)
+        values->st_atim.tv_nsec = UTIME_NOW;
+    if ((to_set & FUSE_SET_ATTR_MTIME_NOW) != 0)
+        values->st_mtim.tv_nsec = UTIME_NOW;
+    tfs_session_setattr(session_of(req), ino, handle_of(fi), values, set,
+                        (struct tfs_reply){done_attr, req});
+}
+
+static void on_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+    struct statvfs st;
+
+    (void)ino;
+    int result = tfs_session_statfs(session_of(req), &st);
+    if (result < 0)
+        fuse_reply_err(req, -result);
+    else
+        fuse_reply_statfs(req, &st);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* An open that waits for the worker to look at a save that changed on disk. */
+struct waiting_open {
+    fuse_req_t req;
+    fuse_ino_t ino;
+    struct fuse_file_info fi;
+};
+
+static void open_now(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    struct tfs_handle *handle = NULL;
+    bool keep = false;
+    int result = tfs_session_open_file(session_of(req), ino, fi->flags, fuse_req_ctx(req)->pid,
+                                       &handle, &keep);
+
+    if (result < 0) {
+        fuse_reply_err(req, -result);
+        return;
+    }
+    fi->fh = (uintptr_t)handle;
+    fi->keep_cache = keep;
+    /* Nothing to flush for a handle that cannot have written. */
+    fi->noflush = (fi->flags & O_ACCMODE) == O_RDONLY && (fi->flags & O_TRUNC) == 0;
+    struct tfs_session *session = session_of(req);
+    if (fuse_reply_open(req, fi) == -ENOENT)
+        tfs_session_release(session, handle);
+}
+
+static void open_waited(void *arg)
+{
+    struct waiting_open *open = arg;
+
+    open_now(open->req, open->ino, &open->fi);
+    free(open);
+}
+
+static void on_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    const struct tfs_fuse_requests *requests = fuse_req_userdata(req);
+
+    if (requests->skip_open) {
+        fuse_reply_err(req, ENOSYS); /* the kernel never asks again, and keeps its cache */
+        return;
+    }
+    if (tfs_session_current(requests->session, ino)) {
+        open_now(req, ino, fi);
+        return;
+    }
+    struct waiting_open *open = malloc(sizeof(*open));
+    if (open != NULL)
+        *open = (struct waiting_open){req, ino, *fi};
+    if (open == NULL || tfs_session_after_check(requests->session, ino, open_waited, open) < 0) {
+        free(open);
+        fuse_reply_err(req, ENOMEM);
+    }
+}
+
+static void on_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+                      struct fuse_file_info *fi)
+{
+    const struct fuse_ctx *ctx = fuse_req_ctx(req);
+    struct tfs_session *session = session_of(req);
+    struct tfs_handle *handle = NULL;
+    struct tfs_attr attr;
+    int result = tfs_session_create(session, parent, name, mode, ctx->uid, ctx->gid, fi->flags,
+                                    &handle, &attr);
+
+    if (result < 0) {
+        fuse_reply_err(req, -result);
+        return;
+    }
+    fi->fh = (uintptr_t)handle;
+    struct fuse_entry_param entry = entry_of(&attr);
+    if (fuse_reply_create(req, &entry, fi) == -ENOENT) {
+        tfs_session_release(session, handle);
+        tfs_session_forget(session, attr.id, 1);
+    }
+}
+
+static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+                    struct fuse_file_info *fi)
+{
+    const struct tfs_fuse_requests *requests = fuse_req_userdata(req);
+    struct tfs_blob *hold = NULL;
+    struct tfs_span bytes = {0};
+
+    file_looked_at(req);
+    int result = tfs_session_read(requests->session, ino, handle_of(fi), (uint64_t)offset, size,
+                                  &hold, &bytes);
+    if (result < 0)
+        fuse_reply_err(req, -result);
+    else
+        fuse_reply_buf(req, (const char *)bytes.data, bytes.size);
+    tfs_blob_unref(hold);
+    /* From here on the handle may be closed, and the request is gone. */
+    if (requests->read_ahead && result == 0 && bytes.size > 0)
+        tfs_session_read_ahead(requests->session, ino, (uint64_t)offset, bytes.size);
+}
+
+static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t offset,
+                     struct fuse_file_info *fi)
+{
+    (void)ino;
+    struct tfs_span bytes = {(const uint8_t *)data, size};
+    int result = tfs_session_write(session_of(req), handle_of(fi), fuse_req_ctx(req)->pid,
+                                   (uint64_t)offset, bytes, fi->writepage);
+    if (result < 0)
+        fuse_reply_err(req, -result);
+    else
+        fuse_reply_write(req, size);
+}
+
+static void on_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    (void)ino;
+    if (handle_of(fi) == NULL) {
+        fuse_reply_err(req, ENOSYS); /* files were not opened: nothing is ever flushed */
+        return;
+    }
+    tfs_session_flush(session_of(req), handle_of(fi), fuse_req_ctx(req)->pid,
+                      (struct tfs_reply){done_err, req});
+}
+
+static void on_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+    (void)datasync;
+    if (handle_of(fi) == NULL)
+        tfs_session_fsync_directory(session_of(req), ino, (struct tfs_reply){done_err, req});
+    else
+        tfs_session_fsync(session_of(req), handle_of(fi), (struct tfs_reply){done_err, req});
+}
+
+static void on_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    (void)ino;
+    tfs_session_release(session_of(req), handle_of(fi));
+    fuse_reply_err(req, 0);
+}
+
+/* ---- directories ----------------------------------------------------------------------------- */
+
+struct filling {
+    fuse_req_t req;
+    char *data;
+    size_t size, used;
+    bool plus;
+};
+
+static bool fill_entry(void *arg, const struct tfs_dirent *entry)
+{
+    struct filling *f = arg;
+    size_t left = f->size - f->used;
+    size_t need;
+
+    if (f->plus) {
+        struct fuse_entry_param param = {.attr = entry->attr.st};
+        if (entry->known)
+            param = entry_of(&entry->attr);
+        need = fuse_add_direntry_plus(f->req, f->data + f->used, left, entry->name, &param,
+                                      (off_t)entry->next);
+    } else {
+        need = fuse_add_direntry(f->req, f->data + f->used, left, entry->name, &entry->attr.st,
+                                 (off_t)entry->next);
+    }
+    if (need > left)
+        return false;
+    f->used += need;
+    return true;
+}
+
+static enum tfs_listed attributes_for(struct tfs_fuse_requests *requests, bool plus, off_t offset)
+{
+    unsigned left = atomic_load_explicit(&requests->listings, memory_order_relaxed);
+
+    if (!plus)
+        return TFS_LISTED_NONE;
+    while (offset == 0 && left > 0 &&
+           !atomic_compare_exchange_weak(&requests->listings, &left, left - 1))
+        ;
+    return left > 0 ? TFS_LISTED_ALL : TFS_LISTED_DIRECTORIES;
+}
+
+static void read_directory(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus)
+{
+    struct tfs_fuse_requests *requests = fuse_req_userdata(req);
+    struct filling f = {.req = req, .data = malloc(size), .size = size, .plus = plus};
+    int result = -ENOMEM;
+
+    if (f.data != NULL)
+        result = tfs_session_read_directory(requests->session, ino, (uint64_t)offset,
+                                            attributes_for(requests, plus, offset), fill_entry, &f);
+    if (result < 0)
+        fuse_reply_err(req, -result);
+    else
+        fuse_reply_buf(req, f.data, f.used);
+    free(f.data);
+}
+
+static void on_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    (void)ino;
+    const struct tfs_fuse_requests *requests = fuse_req_userdata(req);
+    fi->keep_cache = 1;
+    fi->cache_readdir = 1;
+    if (requests->skip_opendir)
+        fuse_reply_err(req, ENOSYS); /* the kernel never asks again, and keeps its cache */
+    else
+        fuse_reply_open(req, fi);
+}
+
+static void on_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+                       struct fuse_file_info *fi)
+{
+    (void)fi;
+    read_directory(req, ino, size, offset, false);
+}
+
+static void on_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+                           struct fuse_file_info *fi)
+{
+    (void)fi;
+    read_directory(req, ino, size, offset, true);
+}
+
+static void on_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+    (void)datasync;
+    (void)fi;
+    tfs_session_fsync_directory(session_of(req), ino, (struct tfs_reply){done_err, req});
+}
+
+/* ---- the beginning --------------------------------------------------------------------------- */
+
+static void on_init(void *userdata, struct fuse_conn_info *conn)
+{
+    struct tfs_fuse_requests *requests = userdata;
+    unsigned wanted = FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_READDIRPLUS | FUSE_CAP_NO_OPENDIR_SUPPORT |
+                      FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ;
+
+    conn->want |= conn->capable & wanted;
+    /* Attributes come with every readdir; stale pages are invalidated by us, not guessed from
+     * mtime. */
+    conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA |
+                              FUSE_CAP_WRITEBACK_CACHE);
+    conn->time_gran = 1;
+    conn->max_read = requests->max_read; /* libfuse refuses the mount where this and -o differ */
+    requests->initialized = true;
+    requests->skip_open =
+        requests->read_only && !requests->arrays && (conn->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+    requests->skip_opendir = (conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
+}
+
+const struct fuse_lowlevel_ops tfs_fuse_operations = {
+    .init = on_init,
+    .lookup = on_lookup,
+    .forget = on_forget,
+    .forget_multi = on_forget_multi,
+    .getattr = on_getattr,
+    .setattr = on_setattr,
+    .readlink = on_readlink,
+    .mkdir = on_mkdir,
+    .unlink = on_unlink,
+    .rmdir = on_rmdir,
+    .symlink = on_symlink,
+    .link = on_link,
+    .rename = on_rename,
+    .open = on_open,
+    .create = on_create,
+    .read = on_read,
+    .write = on_write,
+    .flush = on_flush,
+    .fsync = on_fsync,
+    .release = on_release,
+    .opendir = on_opendir,
+    .readdir = on_readdir,
+    .readdirplus = on_readdirplus,
+    .fsyncdir = on_fsyncdir,
+    .statfs = on_statfs,
+};

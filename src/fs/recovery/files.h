@@ -1,0 +1,39 @@
+/*
+ * What a journal says of the files of a save, and what they hold now -> which of its edits each of
+ * them lacks (docs/journal.md, section 4).
+ *
+ * A file is ours when it holds what a record says that it held, or what a rewrite says that it
+ * wrote; any other was changed by another program, and no edit is put onto it.
+ */
+#ifndef TFS_FS_RECOVERY_FILES_H
+#define TFS_FS_RECOVERY_FILES_H
+
+#include "formats/journal.h"
+
+struct tfs_recover_file {
+    struct tfs_key key;
+    struct tfs_hash now;
+    bool unknown;   /* it cannot be read */
+    struct stat st; /* all 0: there is no such file */
+    bool ours;
+    bool wrote;           /* and that was said by a rewrite */
+    bool begun;           /* it holds what the journal began with */
+    bool named;           /* a record was looked at that changes it */
+    size_t first;         /* record from which on it lacks edits */
+    struct timespec last; /* when the last edit of it was made */
+};
+
+struct tfs_recover_files {
+    struct tfs_recover_file *files; /* by key */
+    size_t count;
+};
+
+/* EBADMSG: no journal of such a save; ESTALE: another program is changing it. */
+int tfs_recover_files_read(struct tfs_save *save, const struct tfs_journal_text *text,
+                           struct tfs_recover_files *files, struct tfs_error *err);
+/* NULL: the journal does not name it. */
+const struct tfs_recover_file *tfs_recover_files_find(const struct tfs_recover_files *files,
+                                                      struct tfs_key key);
+void tfs_recover_files_release(struct tfs_recover_files *files);
+
+#endif

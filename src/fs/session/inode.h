@@ -1,0 +1,132 @@
+/*
+ * Inodes: which id means which file, who has it open, and when it is of no more use.
+ *
+ * An inode exists for scratch files, for files of the schema that are open or being written, and
+ * for those with an id from the table. It is one of three things, and may become another:
+ *
+ *   scratch == NULL    a file of the schema, `node`; with a draft while it is being written
+ *
+ *   past_why != NULL   such a file as it was in the document `past`, for those who have it open;
+ *                      another inode shows the file now
+ *
+ *   scratch != NULL    a scratch file; `node` is the file of the schema that it was, if it was one
+ *
+ * An id never means two files at once: a computed id that went on to live as a scratch file is
+ * burned, its schema file gets an id from the table.
+ *
+ * Knows no document, no lens and no commit. Not thread-safe: the caller's lock guards it.
+ */
+#ifndef TFS_FS_SESSION_INODE_H
+#define TFS_FS_SESSION_INODE_H
+
+#include "base/hash.h"
+#include "fs/session/draft.h"
+#include "fs/session/overlay.h"
+
+struct tfs_inode {
+    uint64_t id;
+    struct tfs_node node; /* its key may be old: the chunk may have been moved */
+    struct tfs_scratch *scratch;
+    struct tfs_draft *draft;
+    uint64_t lookups; /* by the kernel, of table ids */
+    unsigned handles; /* open, readers included */
+    unsigned writers; /* open for writing */
+    unsigned uses;    /* jobs and verbs under way that need it */
+    /* Of a file with TFS_FILE_OVERLAY that is open for writing: what its first writer saw; */
+    struct tfs_doc *began;
+    /* and of which document the pages are that the kernel has of it, which is what a draft begins
+     * with; and its stamp then. */
+    struct tfs_doc *pages;
+    uint64_t pages_stamp;
+    uint64_t pages_version; /* that document's, also where a copy stands for it */
+    /* How often it began to read otherwise, and how many of these times the kernel dropped its
+     * pages since: those that it still has are not older. */
+    uint64_t changes, dropped;
+    /* Of a text that is open for writing: what it said when these were the same, and `changes` + 1
+     * then; 0: that is not known. */
+    struct tfs_hash said;
+    uint64_t said_at;
+    /* Of such a file: the document that it goes on with. */
+    struct tfs_doc *past;
+    const char *past_why; /* a sentence for those who write to it; NULL: it is still the file */
+    /* What it said last, of handles that are outdated, with what they wrote since; or NULL. */
+    struct tfs_blob *outdated;
+    bool holds; /* was unlinked while open: its whiteout waits for the last close */
+};
+
+struct tfs_inodes {
+    struct tfs_overlay *overlay;
+    struct tfs_map inodes; /* id -> struct tfs_inode */
+    struct tfs_map files;  /* computed id -> struct tfs_inode that shows this file */
+    struct tfs_map burned; /* computed ids that must not be used again */
+    uint64_t next_id;
+    struct tfs_handle *handles; /* open ones: the kernel may go without releasing them */
+};
+
+void tfs_inodes_init(struct tfs_inodes *inodes, struct tfs_overlay *overlay);
+/* Before the overlay. */
+void tfs_inodes_release(struct tfs_inodes *inodes);
+
+/* ---- ids ------------------------------------------------------------------------------------- */
+
+struct tfs_inode *tfs_inode_find(const struct tfs_inodes *inodes, uint64_t id);
+/* Must the id of this file not be computed any more? */
+bool tfs_inode_is_burned(const struct tfs_inodes *inodes, uint64_t id);
+/* The inode that shows a file of the schema; NULL: it needs none now. */
+struct tfs_inode *tfs_inode_of(const struct tfs_inodes *inodes, const struct tfs_node *node);
+/* The same, made if there is none; NULL without memory. */
+struct tfs_inode *tfs_inode_make(struct tfs_inodes *inodes, const struct tfs_node *node);
+/* A scratch file without a name; NULL without memory. */
+struct tfs_inode *tfs_inode_make_scratch(struct tfs_inodes *inodes, enum tfs_scratch_kind kind,
+                                         unsigned flags);
+/* The id under which a node is known, if it is known to anyone. */
+uint64_t tfs_inode_known_id(const struct tfs_inodes *inodes, uint64_t computed);
+/* The id to give out for this node, which may make an inode; 0 without memory. */
+uint64_t tfs_inode_id(struct tfs_inodes *inodes, const struct tfs_node *node);
+/* Frees the inode when nothing refers to it any more. */
+void tfs_inode_drop(struct tfs_inodes *inodes, struct tfs_inode *inode);
+
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+/* The file shows what is saved again. */
+void tfs_inode_end_draft(struct tfs_inode *inode);
+/* Makes room, so that the inode can become another file, or a scratch file; 0 or -ENOMEM. */
+int tfs_inode_reserve(struct tfs_inodes *inodes);
+/* Makes a file of the schema the scratch file `scratch`, which is taken over. Its draft goes. There
+ * is room. */
+void tfs_inode_detach(struct tfs_inodes *inodes, struct tfs_inode *inode,
+                      struct tfs_scratch *scratch);
+/* Makes a file of the schema the one that it was in this document, unless it shows a past one
+ * already. There is room. */
+void tfs_inode_leave(struct tfs_inodes *inodes, struct tfs_inode *inode, struct tfs_doc *past,
+                     const char *why);
+/* Makes `inode` the one that shows `node`, which no other does; what it was goes. There is room. */
+void tfs_inode_attach(struct tfs_inodes *inodes, struct tfs_inode *inode,
+                      const struct tfs_node *node);
+
+/* ---- open files ------------------------------------------------------------------------------ */
+
+struct tfs_handle {
+    struct tfs_handle *before, *behind; /* in the list */
+    struct tfs_inode *inode;
+    bool writer;
+    bool append;
+    bool wrote;    /* since it was opened */
+    bool outdated; /* another program's save took the place of what it wrote: it writes no more,
+                    * unless it cuts the file to 0 */
+    bool refused;  /* and what it wrote since is not taken: its commit points say so */
+    struct tfs_blob *blob; /* rendered content at that stamp */
+    uint64_t stamp;
+};
+
+int tfs_handle_open(struct tfs_inodes *inodes, struct tfs_inode *inode, bool writer, bool append,
+                    struct tfs_handle **handle);
+/* Those that wrote the file are outdated (of those that append, if `appending`), and `told`: their
+ * next commit point says so. Are there any? */
+bool tfs_handles_outdate(struct tfs_inodes *inodes, const struct tfs_inode *inode, bool appending,
+                         bool told);
+/* Has it one that was refused, and is still open? */
+bool tfs_handles_refused(const struct tfs_inodes *inodes, const struct tfs_inode *inode);
+void tfs_handle_close(struct tfs_inodes *inodes, struct tfs_handle *handle);
+
+#endif

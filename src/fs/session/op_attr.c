@@ -1,0 +1,202 @@
+/*
+ * Attributes: asking, and setting sizes, times and owners.
+ */
+#include <errno.h>
+#include <limits.h>
+
+#include "fs/session/op_file.h"
+
+#define BLOCK 4096
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+struct asking {
+    uint64_t id;
+    struct tfs_attr *attr;
+};
+
+static int try_getattr(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    const struct asking *a = call;
+    struct tfs_inode *inode = tfs_inode_find(&s->inodes, a->id);
+    struct tfs_node node;
+    int result = tfs_ops_await_close(need, inode);
+
+    if (result < 0)
+        return result;
+    if (inode != NULL)
+        return tfs_ops_attr(s, need, inode, a->attr);
+    result = tfs_ops_node(s, a->id, &node);
+    if (result < 0)
+        return result;
+    result = tfs_ops_know_inside(s, need, &node);
+    if (result == 0)
+        result = tfs_ops_check_visible(s, &node);
+    if (result == 0)
+        result = tfs_ops_attr_node(s, need, &node, a->attr);
+    return tfs_ops_know_again(s, need, &node, result);
+}
+
+int tfs_session_getattr(struct tfs_session *s, uint64_t id, struct tfs_attr *attr)
+{
+    struct asking a = {id, attr};
+
+    return tfs_ops_run(s, try_getattr, &a);
+}
+
+int tfs_session_statfs(struct tfs_session *s, struct statvfs *st)
+{
+    /* An edit of the save takes room where the save lies. */
+    if (statvfs(s->branches[0].save->path, st) == 0)
+        return 0;
+    pthread_mutex_lock(&s->lock);
+    uint64_t left = tfs_scratch_left(&s->overlay), limit = s->overlay.limit;
+    pthread_mutex_unlock(&s->lock);
+    *st = (struct statvfs){
+        .f_bsize = BLOCK,
+        .f_frsize = BLOCK,
+        .f_blocks = limit / BLOCK,
+        .f_bfree = left / BLOCK,
+        .f_bavail = left / BLOCK,
+        .f_namemax = NAME_MAX,
+    };
+    return 0;
+}
+
+/* ---- setting --------------------------------------------------------------------------------- */
+
+struct setting {
+    uint64_t id;
+    struct tfs_handle *handle;
+    const struct stat *values;
+    unsigned set;
+    struct tfs_reply reply;
+    struct tfs_attr attr;
+    struct tfs_error why; /* to be logged; code 0: nothing */
+};
+
+static const struct timespec *chosen_time(const struct setting *c, unsigned which,
+                                          const struct timespec *time, const struct timespec *now)
+{
+    if ((c->set & which) == 0)
+        return NULL;
+    return time->tv_nsec == UTIME_NOW ? now : time;
+}
+
+static int set_times(struct tfs_session *s, const struct setting *c)
+{
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, c->id);
+    const struct timespec now = tfs_views_now(&s->views);
+    const struct timespec *atime = chosen_time(c, TFS_SET_ATIME, &c->values->st_atim, &now);
+    const struct timespec *mtime = chosen_time(c, TFS_SET_MTIME, &c->values->st_mtim, &now);
+    struct tfs_node node;
+
+    if (atime == NULL && mtime == NULL)
+        return 0;
+    if (inode == NULL || inode->scratch == NULL) {
+        int result = tfs_ops_node(s, c->id, &node);
+        return result < 0 ? result
+                          : tfs_views_set_times(&s->views, tfs_node_id(&node), atime, mtime);
+    }
+    if (atime != NULL)
+        inode->scratch->atime = *atime;
+    if (mtime != NULL)
+        inode->scratch->mtime = *mtime;
+    inode->scratch->ctime = now;
+    return 0;
+}
+
+/* Mode and owner of schema files stay the save's, without complaint: tar and cp -p want to set
+ * them. */
+static void set_owner(struct tfs_session *s, const struct setting *c)
+{
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, c->id);
+    struct tfs_scratch *scratch = inode != NULL ? inode->scratch : NULL;
+
+    if (scratch == NULL)
+        return;
+    if ((c->set & TFS_SET_MODE) != 0)
+        scratch->mode = c->values->st_mode & 07777;
+    if ((c->set & TFS_SET_UID) != 0)
+        scratch->uid = c->values->st_uid;
+    if ((c->set & TFS_SET_GID) != 0)
+        scratch->gid = c->values->st_gid;
+    scratch->ctime = tfs_views_now(&s->views);
+}
+
+/* truncate(2) by name: no close follows, so this is the commit point. -EINPROGRESS: a job
+ * answers. */
+static int truncate_by_name(struct tfs_session *s, struct tfs_need *need, const struct setting *c,
+                            uint64_t size)
+{
+    struct tfs_inode *inode = NULL;
+    int result = tfs_file_for_open(s, c->id, true, &inode);
+
+    if (result < 0)
+        return result;
+    if (inode->scratch != NULL)
+        return tfs_file_truncate(s, need, inode, size);
+    struct tfs_truncate_work *work = tfs_work_create(
+        sizeof(*work), &tfs_truncate, tfs_ops_branch(s, &inode->node), inode, c->reply);
+    if (work == NULL) {
+        tfs_inode_drop(&s->inodes, inode);
+        return -ENOMEM;
+    }
+    work->size = size;
+    work->work.urgent = true;
+    tfs_work_submit(&work->work);
+    return -EINPROGRESS;
+}
+
+static int set_size(struct tfs_session *s, struct tfs_need *need, struct setting *c)
+{
+    uint64_t size = (uint64_t)c->values->st_size;
+
+    if ((c->set & TFS_SET_SIZE) == 0)
+        return 0;
+    if (c->handle == NULL)
+        return truncate_by_name(s, need, c, size);
+    if (c->handle->outdated && size > 0 && c->handle->inode->scratch == NULL)
+        return tfs_fail(&c->why, -ESTALE, "%s", tfs_ops_outdated);
+    int result = tfs_file_truncate(s, need, c->handle->inode, size);
+    c->handle->wrote = c->handle->wrote || result > TFS_NEEDS_BYTES;
+    if (result == 0)
+        c->handle->outdated = c->handle->refused = false; /* it begins anew */
+    return result;
+}
+
+static int try_setattr(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct setting *c = call;
+    struct tfs_node node;
+    struct tfs_inode *inode = tfs_inode_find(&s->inodes, c->id);
+    int result = 0;
+
+    if (inode == NULL && (result = tfs_ops_node(s, c->id, &node)) == 0 &&
+        tfs_ops_read_only(s, &node))
+        result = -EROFS;
+    if (result == 0) {
+        set_owner(s, c);
+        result = set_times(s, c);
+    }
+    if (result == 0)
+        result = set_size(s, need, c);
+    inode = tfs_inode_find(&s->inodes, c->id);
+    if (result == 0 && inode != NULL)
+        result = tfs_ops_attr(s, need, inode, &c->attr);
+    else if (result == 0)
+        result = tfs_ops_attr_node(s, need, &node, &c->attr);
+    return result;
+}
+
+void tfs_session_setattr(struct tfs_session *s, uint64_t id, struct tfs_handle *handle,
+                         const struct stat *values, unsigned set, struct tfs_reply reply)
+{
+    struct setting c = {.id = id, .handle = handle, .values = values, .set = set, .reply = reply};
+    int result = (set & TFS_SET_SIZE) != 0 && values->st_size < 0 ? -EINVAL : 0;
+
+    if (result == 0)
+        result = tfs_ops_told(s, id, NULL, tfs_ops_run(s, try_setattr, &c), &c.why);
+    if (result != -EINPROGRESS)
+        reply.done(reply.arg, result, result == 0 ? &c.attr : NULL);
+}

@@ -1,0 +1,290 @@
+/*
+ * What stat(2) says of directories, files, scratch files, and of files as they were in another
+ * document. A file of the schema that becomes a scratch file keeps that.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "fs/session/ops.h"
+#include "text/name.h"
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+static void fill_size(struct stat *st, uint64_t size)
+{
+    st->st_size = (off_t)size;
+    st->st_blksize = 128 * 1024;
+    st->st_blocks = (blkcnt_t)((size + 511) / 512);
+}
+
+static size_t count_directories(struct tfs_session *s, const struct tfs_node *dir)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, dir);
+    size_t count = tfs_link_directories(&s->overlay, tfs_node_id(dir));
+
+    if (branch != NULL)
+        return count + tfs_tree_subdirectories(branch->save, tfs_store_shown(branch->store), dir) +
+               tfs_overlay_count_groups(&s->overlay, branch->save, tfs_store_shown(branch->store),
+                                        dir) -
+               (tfs_node_id(dir) == 1); /* .terrainfs */
+    for (uint32_t i = 1; i < s->above_count; i++)
+        count += s->above[i].parent == dir->slot;
+    for (size_t i = 0; i < s->branch_count; i++)
+        count += s->branches[i].above == dir->slot;
+    return count - (dir->slot == 0);
+}
+
+/* 1, as for other filesystems that do not count: not all of the directory is known yet. */
+static nlink_t count_links(struct tfs_session *s, const struct tfs_node *dir)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, dir);
+
+    if (branch != NULL && dir->scope == TFS_SCOPE_ROOT &&
+        tfs_save_lacks(branch->save, tfs_store_shown(branch->store), NULL))
+        return 1;
+    return (nlink_t)(2 + count_directories(s, dir));
+}
+
+/* Owner and permissions follow the save; a directory may be searched by those who may read. */
+static void fill_mode(struct tfs_session *s, const struct tfs_node *node, struct stat *st)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    bool directory = tfs_node_is_directory(node);
+    struct stat save;
+
+    tfs_store_stat((branch != NULL ? branch : &s->branches[0])->store, &save);
+    mode_t mode = save.st_mode & 0666;
+    if (tfs_ops_read_only(s, node) || (!directory && !tfs_ops_writable(s, node)))
+        mode &= (mode_t)~0222;
+    if (directory)
+        mode |= (mode & 0444) >> 2;
+    st->st_mode = mode | (directory ? S_IFDIR : S_IFREG);
+    st->st_uid = save.st_uid;
+    st->st_gid = save.st_gid;
+    st->st_nlink = directory ? count_links(s, node) : 1;
+}
+
+static int find_size(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                     uint64_t *size)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+
+    if (tfs_store_broken(branch->store) != 0)
+        return -EIO;
+    struct tfs_view view = {branch->save, tfs_store_shown(branch->store), *node, tfs_node_id(node),
+                            0};
+    int result = tfs_views_size(&s->views, &view, size);
+    if (result != -EAGAIN || need == NULL)
+        return result;
+    struct tfs_blob *blob = NULL;
+    result = tfs_ops_bytes(s, need, node, &blob, &view.stamp);
+    if (result == 0)
+        *size = blob->size;
+    tfs_blob_unref(blob);
+    return result;
+}
+
+/* The first look at a file of a chunk: has the chunk the bytes that it had at the last mount? */
+static void find_kept_times(struct tfs_session *s, struct tfs_branch *branch,
+                            const struct tfs_node *node)
+{
+    struct tfs_doc *doc = tfs_store_shown(branch->store);
+    struct timespec mtime = branch->opened, ctime = branch->opened;
+
+    if (!s->options.keep_times || node->scope != TFS_SCOPE_CHUNK ||
+        tfs_views_has_chunk(&s->views, node))
+        return;
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, node->key);
+    if (chunk == NULL)
+        return;
+    (void)tfs_kept_times_find(&branch->kept, branch->save, doc, chunk, &mtime, &ctime);
+    tfs_views_set_chunk(&s->views, node, mtime, ctime);
+}
+
+/* Can another file change what this name is? Files come and go, and the array of all chunks gets
+ * another place. */
+static bool renames(struct tfs_session *s, const struct tfs_node *node, const struct tfs_file *file)
+{
+    return file->count != NULL || (node->scope != TFS_SCOPE_CHUNK && tfs_ops_has_past(s, node));
+}
+
+int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                      struct tfs_attr *attr)
+{
+    struct tfs_branch *branch = tfs_ops_branch(s, node);
+    const struct tfs_file *file = branch != NULL ? tfs_node_file(branch->save, node) : NULL;
+    const struct tfs_inode *inode = file != NULL ? tfs_inode_of(&s->inodes, node) : NULL;
+    uint64_t id = tfs_node_id(node);
+    struct tfs_times times;
+    uint64_t size = 0;
+    int result = 0;
+
+    *attr = (struct tfs_attr){.changing = inode != NULL && inode->draft != NULL,
+                              .renames = file != NULL && renames(s, node, file)};
+    if (attr->changing)
+        size = tfs_draft_size(inode->draft);
+    else if (file != NULL)
+        result = find_size(s, need, node, &size);
+    if (file != NULL && result == 0)
+        find_kept_times(s, branch, node);
+    if (result == TFS_NEEDS_BYTES)
+        return result;
+    fill_mode(s, node, &attr->st);
+    attr->st.st_ino = id;
+    if (result == 0)
+        tfs_views_tell(&s->views, id, &times);
+    else
+        tfs_views_times(&s->views, id, &times);
+    attr->st.st_atim = times.atime;
+    attr->st.st_mtim = times.mtime;
+    attr->st.st_ctim = times.ctime;
+    fill_size(&attr->st, size);
+    attr->id = tfs_inode_id(&s->inodes, node);
+    /* The number is that of an array which some still have open. */
+    if (attr->id != id && file != NULL && tfs_ops_has_past(s, node))
+        attr->st.st_ino = attr->id;
+    return result == 0 && attr->id == 0 ? -ENOMEM : result;
+}
+
+static void update_status(struct tfs_session *s)
+{
+    struct tfs_buf *b = &s->quarantine.status->scratch->bytes;
+    char path[2 * PATH_MAX];
+    uint64_t commits = 0;
+    size_t journaled = 0;
+    bool unsaved = false;
+
+    for (size_t i = 0; i < s->branch_count; i++) {
+        commits += tfs_store_commits(s->branches[i].store);
+        journaled += tfs_store_journal_edits(s->branches[i].store);
+        unsaved = unsaved || tfs_store_unsaved(s->branches[i].store);
+    }
+    if (b->failed)
+        tfs_buf_release(b);
+    tfs_buf_clear(b);
+    tfs_buf_printf(b, "pid: %ld\n", (long)getpid());
+    if (s->options.exit_fd >= 0)
+        tfs_buf_printf(b, "umount-pipe: %d\n", s->options.exit_fd);
+    tfs_buf_printf(b, "save: %s\n",
+                   tfs_sentence_print(s->branches[0].save->path, path, sizeof(path)));
+    tfs_buf_printf(b, "commits: %llu\n", (unsigned long long)commits);
+    tfs_buf_printf(b, "journal: %zu\n", journaled);
+    tfs_buf_printf(b, "unsaved: %s\n", unsaved ? "yes" : "no");
+    tfs_buf_printf(b, "hidden: %zu\n", tfs_overlay_count_hidden(&s->overlay));
+    tfs_buf_printf(b, "scratch: %llu of %llu bytes\n", (unsigned long long)s->overlay.used,
+                   (unsigned long long)s->overlay.limit);
+}
+
+static void attr_of_scratch(struct tfs_session *s, const struct tfs_scratch *scratch,
+                            struct tfs_attr *attr)
+{
+    static const mode_t types[] = {
+        [TFS_SCRATCH_FILE] = S_IFREG,
+        [TFS_SCRATCH_DIRECTORY] = S_IFDIR,
+        [TFS_SCRATCH_SYMLINK] = S_IFLNK,
+    };
+    const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
+    uint64_t id = scratch->id;
+
+    /* What was rejected goes when its file is mended. */
+    *attr = (struct tfs_attr){.id = id,
+                              .changing = (scratch->flags & moving) != 0,
+                              .renames = (scratch->flags & TFS_SCRATCH_UNCAPPED) != 0};
+    struct stat *st = &attr->st;
+    /* Not the id: a scratch file may live under the id of the schema file that it was. */
+    st->st_ino = id >= TFS_ID_TABLE ? id : id | (UINT64_C(1) << 63);
+    st->st_mode = scratch->mode | types[scratch->kind];
+    st->st_nlink = scratch->link != NULL ? 1 : 0;
+    if (scratch->kind == TFS_SCRATCH_DIRECTORY)
+        st->st_nlink = (nlink_t)(2 + tfs_link_directories(&s->overlay, id));
+    st->st_uid = scratch->uid;
+    st->st_gid = scratch->gid;
+    st->st_atim = scratch->atime;
+    st->st_mtim = scratch->mtime;
+    st->st_ctim = scratch->ctime;
+    fill_size(st, scratch->bytes.size);
+}
+
+/* Of a file as it was in another document. */
+static int attr_of_past(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_attr *attr)
+{
+    const struct tfs_node *node = &inode->node;
+    struct tfs_save *save = tfs_ops_branch(s, node)->save;
+    int64_t size =
+        tfs_node_file(save, node)->lens->size(save, inode->past, tfs_node_at(save, node));
+    struct tfs_times times;
+
+    *attr = (struct tfs_attr){.id = inode->id, .changing = true, .renames = true};
+    fill_mode(s, node, &attr->st);
+    tfs_views_times(&s->views, tfs_node_id(node), &times);
+    attr->st.st_ino = inode->id;
+    attr->st.st_atim = times.atime;
+    attr->st.st_mtim = times.mtime;
+    attr->st.st_ctim = times.ctime;
+    fill_size(&attr->st, inode->draft != NULL ? tfs_draft_size(inode->draft) : (uint64_t)size);
+    return size < 0 ? -EIO : 0;
+}
+
+int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
+                 struct tfs_attr *attr)
+{
+    if (inode->past_why != NULL)
+        return attr_of_past(s, inode, attr);
+    if (inode->scratch == NULL) {
+        struct tfs_node node = inode->node;
+        tfs_ops_refresh(s, &node);
+        return tfs_ops_attr_node(s, need, &node, attr);
+    }
+    if (inode == s->quarantine.status)
+        update_status(s);
+    attr_of_scratch(s, inode->scratch, attr);
+    return 0;
+}
+
+/* ---- files that become something else -------------------------------------------------------- */
+
+int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, unsigned flags,
+                           struct tfs_span content, struct tfs_scratch **orphan)
+{
+    struct tfs_times times;
+    struct stat st = {0};
+    struct tfs_buf bytes = {0};
+    int result = tfs_draft_unspill(inode->draft);
+
+    if (result < 0)
+        return result;
+    uint64_t size = inode->draft != NULL ? inode->draft->bytes.size : content.size;
+    if ((flags & TFS_SCRATCH_UNCAPPED) == 0 && size > tfs_scratch_left(&s->overlay))
+        return -ENOSPC;
+    if (inode->draft == NULL)
+        tfs_buf_add_span(&bytes, content);
+    struct tfs_scratch *made = bytes.failed || tfs_inode_reserve(&s->inodes) < 0
+                                   ? NULL
+                                   : tfs_scratch_create(inode->id, TFS_SCRATCH_FILE, flags);
+    if (made == NULL) {
+        tfs_buf_release(&bytes);
+        return -ENOMEM;
+    }
+    struct tfs_node node = inode->node;
+    tfs_ops_refresh(s, &node);
+    fill_mode(s, &node, &st);
+    tfs_views_times(&s->views, tfs_node_id(&node), &times);
+    made->mode = st.st_mode & 07777;
+    made->uid = st.st_uid;
+    made->gid = st.st_gid;
+    made->atime = times.atime;
+    made->mtime = times.mtime;
+    made->ctime = tfs_views_now(&s->views);
+    tfs_scratch_fill(&s->overlay, made, &bytes);
+    *orphan = made;
+    return 0;
+}
+
+void tfs_ops_orphan(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scratch *orphan)
+{
+    if (inode->draft != NULL)
+        tfs_scratch_fill(&s->overlay, orphan, &inode->draft->bytes);
+    tfs_inode_detach(&s->inodes, inode, orphan);
+    pthread_cond_broadcast(&s->closed);
+}

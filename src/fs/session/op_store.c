@@ -1,0 +1,530 @@
+/*
+ * What stores ask and tell: publishing, what is being written, what must be set aside, what is due,
+ * and the answers to jobs. Called by the stores' threads; takes the session's lock.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "formats/unsaved.h"
+#include "fs/tree/changes.h"
+#include "fs/session/ops.h"
+
+/* ---- another document is shown --------------------------------------------------------------- */
+
+struct publishing {
+    struct tfs_branch *branch;
+    uint64_t self;            /* keeps its times: they moved when it was written */
+    bool all;                 /* everything counts as changed already */
+    bool outside;             /* another program changed it */
+    bool lost;                /* and edits that were not in the save were set aside */
+    struct tfs_buf *outdated; /* paths, each with a 0: to be told when the lock is gone */
+};
+
+static void stale_id(struct tfs_branch *branch, uint64_t computed)
+{
+    struct tfs_session *s = branch->session;
+
+    tfs_notify_stale(s->notify, tfs_inode_known_id(&s->inodes, computed));
+}
+
+static void stale_node(struct tfs_branch *branch, const struct tfs_node *node)
+{
+    stale_id(branch, tfs_node_id(node));
+}
+
+/* May the kernel know the file? Of a chunk whose files nobody asked for it knows none. */
+static bool is_known(const struct tfs_branch *branch, const struct tfs_node *node)
+{
+    struct tfs_session *s = branch->session;
+
+    return !s->options.keep_times || node->scope != TFS_SCOPE_CHUNK ||
+           tfs_inode_of(&s->inodes, node) != NULL || tfs_views_has_chunk(&s->views, node);
+}
+
+/* Its bytes are put aside at once: others may cut the file to 0 before its writer hears of it. */
+static void keep_outdated(const struct publishing *p, struct tfs_inode *inode)
+{
+    struct tfs_session *s = p->branch->session;
+
+    tfs_ops_keep_outdated(s, inode);
+    inode->draft->told = true;
+    tfs_ops_path(s, inode->id, p->outdated);
+    tfs_buf_u8(p->outdated, 0);
+}
+
+/* Another program changed a file that is being written: what was accepted makes room for it. Those
+ * who go on to write would take its change back without knowing of it, but for those that append,
+ * if nothing of theirs was set aside. */
+static void outdate_file(const struct publishing *p, const struct tfs_node *node)
+{
+    struct tfs_session *s = p->branch->session;
+    struct tfs_inode *inode = tfs_inode_of(&s->inodes, node);
+    struct tfs_draft *draft = inode != NULL ? inode->draft : NULL;
+    struct tfs_error ignored = {0};
+
+    if (draft == NULL || tfs_draft_merges(draft))
+        return;
+    if (draft->state != TFS_DRAFT_ACCEPTED) {
+        if (s->options.conflict != TFS_CONFLICT_MINE && tfs_draft_take(draft, TFS_DRAFT_OUTDATE))
+            keep_outdated(p, inode);
+        return;
+    }
+    tfs_blob_unref(inode->outdated);
+    inode->outdated = NULL;
+    if (tfs_handles_outdate(&s->inodes, inode, p->lost, p->lost) &&
+        tfs_draft_size(draft) <= TFS_DRAFT_KEPT_MAX && tfs_draft_unspill(draft) == 0)
+        (void)tfs_blob_take(&draft->bytes, &inode->outdated, &ignored);
+    tfs_ops_end_draft(s, inode, false);
+}
+
+static void file_changed(const struct publishing *p, const struct tfs_node *node,
+                         const struct tfs_file *file)
+{
+    struct tfs_session *s = p->branch->session;
+    struct tfs_inode *inode = tfs_inode_of(&s->inodes, node);
+    const uint64_t id = tfs_node_id(node);
+
+    if (inode != NULL)
+        inode->changes++;
+    if (p->outside)
+        outdate_file(p, node);
+    if (id == p->self) {
+        tfs_views_restamp(&s->views, id);
+    } else {
+        if (!p->all)
+            tfs_views_bump(&s->views, id);
+        if (is_known(p->branch, node))
+            stale_id(p->branch, id);
+    }
+    if (tfs_comes_and_goes(file)) {
+        struct tfs_node dir = tfs_ops_parent(s, node);
+        stale_node(p->branch, &dir);
+    }
+}
+
+static void node_changed(void *arg, const struct tfs_node *changed, const struct tfs_file *file,
+                         enum tfs_changed how)
+{
+    const struct publishing *p = arg;
+    struct tfs_node node = *changed;
+
+    node.store = p->branch->number;
+    if (how == TFS_CHANGED_FILE) {
+        file_changed(p, &node, file);
+        return;
+    }
+    /* The directory that lists chunks of this group reads differently. */
+    struct tfs_node dir = tfs_ops_parent(p->branch->session, &node);
+    stale_node(p->branch, &node);
+    tfs_ops_bump_directory(p->branch->session, &dir);
+    stale_node(p->branch, &dir);
+    /* With its first and its last chunk a group comes and goes. */
+    for (; tfs_node_is_group(&dir); dir = tfs_ops_parent(p->branch->session, &dir))
+        stale_node(p->branch, &dir);
+}
+
+static int count_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    size_t *count = arg;
+
+    (void)before;
+    (void)after;
+    ++*count;
+    return 0;
+}
+
+static bool bump_all(struct tfs_branch *branch, const struct tfs_publication *change)
+{
+    size_t chunks = 0;
+
+    (void)tfs_doc_diff(change->before, change->after, count_chunk, &chunks);
+    return tfs_views_bump_all(&branch->session->views, chunks * branch->save->tree->chunk.count);
+}
+
+/* Caches and names hear of it. */
+static void announce(struct tfs_branch *branch, const struct tfs_publication *change, bool lost,
+                     struct tfs_buf *outdated)
+{
+    struct publishing p = {.branch = branch,
+                           .self = change->self,
+                           .all = bump_all(branch, change),
+                           .outside = change->outside,
+                           .lost = lost,
+                           .outdated = outdated};
+    struct tfs_node root = TFS_NODE_ROOT;
+
+    tfs_changes_each(branch->save, change->before, change->after, node_changed, &p);
+    if (branch->save->tree->group_dir == NULL || change->before->version == change->after->version)
+        return;
+    root.store = branch->number;
+    stale_node(branch, &root);
+}
+
+static void tell_outdated(struct tfs_session *s, const struct tfs_buf *paths)
+{
+    for (size_t at = 0; !paths->failed && at < paths->size;
+         at += strlen((const char *)paths->data + at) + 1) {
+        struct tfs_error why = {0};
+        tfs_fail(&why, -ESTALE, "%s", tfs_ops_outdated);
+        tfs_ops_log(s, &why, (const char *)paths->data + at);
+    }
+}
+
+static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publication *change)
+{
+    struct tfs_branch *branch = arg;
+    struct tfs_session *s = branch->session;
+    struct tfs_buf outdated = {0};
+
+    if (change->reread)
+        branch->not_aside = 0;
+    else
+        tfs_ops_keep_past(branch, change);
+    pthread_mutex_lock(&s->lock);
+    const bool unsaved = tfs_store_unsaved(store);
+    tfs_store_show(store, change);
+    if (!change->completed) {
+        tfs_ops_leave_bounds(branch, change);
+        announce(branch, change, unsaved && !tfs_store_unsaved(store), &outdated);
+    }
+    pthread_mutex_unlock(&s->lock);
+    tell_outdated(s, &outdated);
+    tfs_buf_release(&outdated);
+}
+
+static void file_turned(void *arg, const struct tfs_node *changed, const struct tfs_file *file,
+                        enum tfs_changed how)
+{
+    struct tfs_branch *branch = arg;
+    struct tfs_node node = *changed;
+
+    (void)file;
+    (void)how;
+    node.store = branch->number;
+    stale_node(branch, &node);
+}
+
+static void on_turned(void *arg, struct tfs_store *store)
+{
+    struct tfs_branch *branch = arg;
+    struct tfs_session *s = branch->session;
+
+    pthread_mutex_lock(&s->lock);
+    tfs_views_restamp_all(&s->views);
+    tfs_changes_all(branch->save, tfs_store_shown(store), file_turned, branch);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- what is being written ------------------------------------------------------------------- */
+
+/* What is rejected whatever it says is no edit. */
+static bool on_is_editing(void *arg, struct tfs_store *store)
+{
+    const struct tfs_branch *branch = arg;
+    struct tfs_session *s = branch->session;
+    struct tfs_map_cell cell;
+    bool editing = false;
+
+    (void)store;
+    pthread_mutex_lock(&s->lock);
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
+        const struct tfs_inode *inode = cell.value;
+        editing = editing || (inode->draft != NULL && inode->node.store == branch->number &&
+                              tfs_draft_may_be_accepted(inode->draft));
+    }
+    pthread_mutex_unlock(&s->lock);
+    return editing;
+}
+
+/* A draft that might still be accepted, which is outdated now; NULL: there is none. */
+static struct tfs_inode *outdate_one(const struct tfs_branch *branch)
+{
+    struct tfs_session *s = branch->session;
+    struct tfs_map_cell cell;
+
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
+        struct tfs_inode *inode = cell.value;
+        if (inode->node.store == branch->number && inode->draft != NULL &&
+            tfs_draft_may_be_accepted(inode->draft) &&
+            tfs_draft_take(inode->draft, TFS_DRAFT_OUTDATE))
+            return inode;
+    }
+    return NULL;
+}
+
+/* Its bytes are put aside at once: others may cut the file to 0 before its writer hears of it. */
+static bool outdate_next(const struct tfs_branch *branch)
+{
+    struct tfs_session *s = branch->session;
+    struct tfs_error why = {0};
+    struct tfs_buf path = {0};
+
+    pthread_mutex_lock(&s->lock);
+    struct tfs_inode *inode = outdate_one(branch);
+    if (inode != NULL) {
+        tfs_ops_keep_outdated(s, inode);
+        inode->draft->told = true;
+        tfs_ops_path(s, inode->id, &path);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (inode == NULL)
+        return false;
+    tfs_buf_u8(&path, 0);
+    tfs_fail(&why, -ESTALE, "%s", tfs_ops_outdated);
+    tfs_ops_log(s, &why, path.failed ? NULL : (const char *)path.data);
+    tfs_buf_release(&path);
+    return true;
+}
+
+static void on_outdate(void *arg, struct tfs_store *store)
+{
+    (void)store;
+    while (outdate_next(arg))
+        ;
+}
+
+static int put_aside(void *arg, const char *path, struct tfs_span bytes)
+{
+    struct tfs_session *s = arg;
+
+    pthread_mutex_lock(&s->lock);
+    int result = tfs_quarantine_put_edit(&s->quarantine, path, bytes);
+    pthread_mutex_unlock(&s->lock);
+    return result;
+}
+
+/* What `ours` says otherwise than `theirs`, under the path of the branch. */
+struct aside {
+    struct tfs_branch *branch;
+    const struct tfs_doc *theirs, *ours;
+    const char *prefix;
+};
+
+static int keep_aside(const struct aside *a, tfs_keep_fn keep, void *arg)
+{
+    return tfs_changes_files(a->branch->save, a->theirs, a->ours, a->prefix, keep, arg);
+}
+
+static int add_unsaved(void *arg, const char *path, struct tfs_span bytes)
+{
+    return tfs_unsaved_add(arg, path, bytes);
+}
+
+static int fill_unsaved(void *arg, struct tfs_unsaved *unsaved)
+{
+    return keep_aside(arg, add_unsaved, unsaved);
+}
+
+/* What the journal held was durable, and stays so when the journal goes. Negative: nothing is
+ * stored. */
+static int store_aside(struct aside *a)
+{
+    const struct tfs_save *save = a->branch->save;
+
+    if (a->branch->aside == a->ours->version)
+        return 0; /* and what took their place could not be shown then */
+    struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
+    struct tfs_session *s = a->branch->session;
+    whose.whole = true;
+    pthread_mutex_lock(&s->lock);
+    char *directory = s->aside;
+    s->aside = NULL;
+    pthread_mutex_unlock(&s->lock);
+    int result = tfs_unsaved_store(&whose, fill_unsaved, a, &directory);
+    if (result == 0) {
+        a->branch->aside = a->ours->version;
+        tfs_ops_message(s, "edits that were accepted are in %s, too", directory);
+    }
+    pthread_mutex_lock(&s->lock);
+    free(s->aside);
+    s->aside = directory;
+    pthread_mutex_unlock(&s->lock);
+    return result;
+}
+
+/* `prefix`: of the paths in the branch. */
+static int set_all_aside(struct aside *a, struct tfs_store *store, struct tfs_buf *prefix)
+{
+    struct tfs_node root = TFS_NODE_ROOT;
+    struct tfs_session *s = a->branch->session;
+
+    root.store = a->branch->number;
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_node_path(s, &root, prefix);
+    pthread_mutex_unlock(&s->lock);
+    tfs_buf_add_text(prefix, prefix->size > 0 ? "/" : "");
+    tfs_buf_u8(prefix, 0);
+    a->prefix = (const char *)prefix->data;
+    const int result = prefix->failed ? -ENOMEM : keep_aside(a, put_aside, s);
+    return result < 0 || tfs_store_journal_edits(store) == 0 ? result : store_aside(a);
+}
+
+static int on_set_aside(void *arg, struct tfs_store *store, const struct tfs_doc *theirs,
+                        const struct tfs_doc *ours)
+{
+    struct tfs_branch *branch = arg;
+    struct aside aside = {branch, theirs, ours, NULL};
+    struct tfs_buf prefix = {0};
+
+    branch->not_aside = set_all_aside(&aside, store, &prefix);
+    tfs_buf_release(&prefix);
+    if (branch->not_aside == 0)
+        tfs_ops_message_of(branch,
+                           "changed by another program; our unsaved edits are in " TFS_CONTROL_NAME
+                           "/rejected/");
+    return branch->not_aside;
+}
+
+/* ---- what is due ----------------------------------------------------------------------------- */
+
+/* Shows the names that were not created in a new chunk directory. */
+static void reveal(struct tfs_branch *branch, struct tfs_fresh *fresh)
+{
+    struct tfs_session *s = branch->session;
+    struct tfs_node node = fresh->node;
+
+    for (unsigned i = 0; i < TFS_FILES_MAX; i++) {
+        stale_node(branch, &node);
+        node.directory = TFS_DIR_SUB + i;
+    }
+    if (tfs_fresh_is_complete(fresh, branch->save))
+        tfs_fresh_remove(&s->overlay, &node);
+}
+
+/* Is its last writer gone, without a check under way? */
+static bool is_left(const struct tfs_inode *inode)
+{
+    return inode->draft->state != TFS_DRAFT_CLEAN && inode->writers == 0 && inode->uses == 0;
+}
+
+void tfs_ops_check_left(struct tfs_session *s, bool all)
+{
+    struct tfs_map_cell cell;
+
+    s->retry_at = 0;
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
+        struct tfs_inode *inode = cell.value;
+        if (inode->draft == NULL ||
+            !(is_left(inode) || (all && tfs_draft_is_unchecked(inode->draft))))
+            continue;
+        struct tfs_work *work =
+            tfs_work_create(sizeof(*work), &tfs_release, tfs_ops_branch(s, &inode->node), inode,
+                            (struct tfs_reply){0});
+        if (work == NULL) {
+            s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
+            continue;
+        }
+        inode->writers = 0;
+        tfs_work_submit(work);
+    }
+}
+
+static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
+{
+    struct tfs_branch *branch = arg;
+    struct tfs_session *s = branch->session;
+    struct tfs_whiteout *whiteout;
+    struct tfs_fresh *fresh;
+    int64_t now = tfs_now_ms(), next = 0;
+    size_t at = 0;
+    bool revealed = false;
+
+    (void)store;
+    pthread_mutex_lock(&s->lock);
+    while ((whiteout = tfs_whiteout_expire(&s->overlay, branch->number, now, last, &at, &next)) !=
+           NULL)
+        (void)tfs_ops_end_whiteout(s, &whiteout->node, NULL, false); /* else it lingers once more */
+    while ((fresh = tfs_fresh_expire(&s->overlay, branch->number, now, &next)) != NULL) {
+        reveal(branch, fresh);
+        revealed = true;
+    }
+    if (s->retry_at != 0 && s->retry_at <= now)
+        tfs_ops_check_left(s, false);
+    next = tfs_sooner(next, s->retry_at);
+    pthread_mutex_unlock(&s->lock);
+    /* No answer of a job brings it along. */
+    if (revealed)
+        tfs_notify_then(s->notify, NULL, NULL);
+    return next;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void reply(struct tfs_work *work)
+{
+    int result = work->job.result;
+
+    if (work->reply.done != NULL)
+        work->reply.done(work->reply.arg, result,
+                         result == 0 && work->has_attr ? &work->attr : NULL);
+    tfs_work_free(work);
+}
+
+static void reply_all(void *arg)
+{
+    struct tfs_job *job = arg;
+
+    while (job != NULL) {
+        struct tfs_job *next = job->next;
+        reply((struct tfs_work *)job);
+        job = next;
+    }
+}
+
+/* The store that must process a truncate(2) by name never waits for invalidations, and the truncate
+ * itself is answered without them: see notify.h. */
+static void on_answer(void *arg, struct tfs_store *store, struct tfs_job *jobs)
+{
+    const struct tfs_branch *branch = arg;
+    struct tfs_job **at = &jobs;
+
+    (void)store;
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
+        tfs_ops_end_carried((struct tfs_work *)job);
+        /* It waits for memory as far as the store knows, and for a disk as far as people do. */
+        if (job->result == -ENOMEM && branch->not_aside < 0)
+            job->result = branch->not_aside;
+    }
+    while (*at != NULL) {
+        struct tfs_job *job = *at;
+        if (((struct tfs_work *)job)->urgent) {
+            *at = job->next;
+            reply((struct tfs_work *)job);
+        } else {
+            at = &job->next;
+        }
+    }
+    tfs_notify_then(branch->session->notify, jobs != NULL ? reply_all : NULL, jobs);
+}
+
+/* ---- people ---------------------------------------------------------------------------------- */
+
+static void on_log(void *arg, struct tfs_store *store, const struct tfs_error *err)
+{
+    const struct tfs_branch *branch = arg;
+
+    (void)store;
+    tfs_ops_log_branch(branch, err);
+}
+
+static void on_message(void *arg, struct tfs_store *store, const char *text)
+{
+    const struct tfs_branch *branch = arg;
+
+    (void)store;
+    tfs_ops_message_of(branch, text);
+}
+
+const struct tfs_store_client tfs_ops_client = {
+    .publish = on_publish,
+    .is_editing = on_is_editing,
+    .set_aside = on_set_aside,
+    .outdate = on_outdate,
+    .turned = on_turned,
+    .tick = on_tick,
+    .answer = on_answer,
+    .log = on_log,
+    .message = on_message,
+};

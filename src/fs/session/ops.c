@@ -1,0 +1,624 @@
+/*
+ * What all verbs need: nodes and their stores, paths, attempts, messages and jobs. See ops.h.
+ */
+#include "fs/session/ops.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "text/name.h"
+
+/* ---- stores and nodes ------------------------------------------------------------------------ */
+
+struct tfs_branch *tfs_ops_branch(struct tfs_session *s, const struct tfs_node *node)
+{
+    size_t first = s->branches[0].number;
+
+    return node->store == TFS_STORE_ABOVE ? NULL : &s->branches[node->store - first];
+}
+
+static struct tfs_branch *branch_of_id(struct tfs_session *s, uint64_t id)
+{
+    struct tfs_node node;
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+
+    while (inode != NULL && inode->scratch != NULL) {
+        id = inode->scratch->parent;
+        inode = tfs_inode_find(&s->inodes, id);
+    }
+    return tfs_ops_node(s, id, &node) == 0 ? tfs_ops_branch(s, &node) : NULL;
+}
+
+struct tfs_branch *tfs_ops_branch_of(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    return inode->scratch == NULL ? tfs_ops_branch(s, &inode->node)
+                                  : branch_of_id(s, inode->scratch->parent);
+}
+
+static struct tfs_doc *doc_of(const struct tfs_branch *branch)
+{
+    return tfs_store_shown(branch->store);
+}
+
+bool tfs_ops_read_only(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+
+    return branch != NULL ? tfs_store_read_only(branch->store) : s->options.read_only;
+}
+
+bool tfs_ops_writable(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+
+    return branch != NULL && tfs_node_writable(branch->save, doc_of(branch), node);
+}
+
+static bool is_above(const struct tfs_session *s, uint64_t id)
+{
+    return s->above != NULL && id >= 1 && id <= s->above_count;
+}
+
+void tfs_ops_refresh(struct tfs_session *s, struct tfs_node *node)
+{
+    if (node->scope == TFS_SCOPE_CHUNK)
+        (void)tfs_store_key(tfs_ops_branch(s, node)->store, node->slot, &node->key);
+}
+
+int tfs_ops_node(struct tfs_session *s, uint64_t id, struct tfs_node *node)
+{
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+
+    if (inode != NULL) {
+        *node = inode->node;
+        if (inode->scratch != NULL)
+            return -ENOENT;
+        tfs_ops_refresh(s, node);
+        return 0;
+    }
+    if (is_above(s, id)) {
+        *node = TFS_NODE_ROOT;
+        node->store = TFS_STORE_ABOVE;
+        node->slot = (uint32_t)(id - 1);
+        return 0;
+    }
+    if (!tfs_node_of_id(id, node) || tfs_inode_is_burned(&s->inodes, id))
+        return -ESTALE;
+    size_t first = s->branches[0].number;
+    if (node->store < first || node->store - first >= s->branch_count)
+        return -ESTALE;
+    if (node->scope != TFS_SCOPE_CHUNK)
+        return 0;
+    return tfs_store_key(tfs_ops_branch(s, node)->store, node->slot, &node->key) ? 0 : -ESTALE;
+}
+
+static bool is_root(const struct tfs_node *node)
+{
+    return node->scope == TFS_SCOPE_ROOT && node->file < 0 && node->directory == TFS_DIR_TOP;
+}
+
+struct tfs_node tfs_ops_parent(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    struct tfs_node parent = *node;
+
+    if (branch != NULL && (s->above == NULL || !is_root(node)))
+        return tfs_tree_parent(branch->save, node);
+    parent.slot = branch != NULL ? branch->above : s->above[node->slot].parent;
+    parent.store = TFS_STORE_ABOVE;
+    return parent;
+}
+
+int tfs_ops_visible(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+
+    if (branch == NULL)
+        return 1;
+    if (tfs_overlay_hides(&s->overlay, node))
+        return 0;
+    if (tfs_overlay_has_group(&s->overlay, node))
+        return 1;
+    const struct tfs_inode *inode = node->file >= 0 ? tfs_inode_of(&s->inodes, node) : NULL;
+    if (inode != NULL && inode->draft != NULL)
+        return 1;
+    return tfs_node_exists(branch->save, doc_of(branch), node);
+}
+
+int tfs_ops_check_visible(struct tfs_session *s, const struct tfs_node *node)
+{
+    int visible = tfs_ops_visible(s, node);
+
+    return visible == 1 ? 0 : visible < 0 ? visible : -ESTALE;
+}
+
+bool tfs_ops_has_past(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_file *file = tfs_node_file(tfs_ops_branch(s, node)->save, node);
+
+    return (file->flags & TFS_FILE_OVERLAY) != 0 && file->lens->get_range != NULL;
+}
+
+void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir)
+{
+    tfs_views_bump(&s->views, tfs_node_id(dir));
+}
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+static void path_of_above(struct tfs_session *s, uint32_t number, struct tfs_buf *out)
+{
+    if (number == 0)
+        return;
+    path_of_above(s, s->above[number].parent, out);
+    tfs_buf_add_text(out, s->above[number].name);
+    tfs_buf_u8(out, '/');
+}
+
+void tfs_ops_node_path(struct tfs_session *s, const struct tfs_node *node, struct tfs_buf *out)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    size_t before = out->size;
+
+    if (s->above != NULL)
+        path_of_above(s, branch != NULL ? branch->above : node->slot, out);
+    if (branch != NULL && branch->name != NULL)
+        tfs_buf_printf(out, "%s/", branch->name);
+    size_t start = out->size;
+    if (branch != NULL)
+        tfs_tree_path(branch->save, doc_of(branch), node, out);
+    if (out->size == start && start > before)
+        out->size--; /* no slash behind a directory */
+}
+
+static void path_of_scratch(struct tfs_session *s, const struct tfs_scratch *scratch,
+                            struct tfs_buf *out)
+{
+    if (scratch->link == NULL)
+        return;
+    tfs_ops_path(s, scratch->parent, out);
+    if (out->size > 0)
+        tfs_buf_u8(out, '/');
+    tfs_buf_add_text(out, scratch->link->name);
+}
+
+void tfs_ops_path(struct tfs_session *s, uint64_t id, struct tfs_buf *out)
+{
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+    struct tfs_node node;
+
+    if (inode != NULL && inode->scratch != NULL)
+        path_of_scratch(s, inode->scratch, out);
+    else if (tfs_ops_node(s, id, &node) == 0)
+        tfs_ops_node_path(s, &node, out);
+}
+
+/* ---- attempts -------------------------------------------------------------------------------- */
+
+int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                  struct tfs_blob **blob, uint64_t *stamp)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    uint64_t id = tfs_node_id(node);
+
+    if (tfs_store_broken(branch->store) != 0)
+        return -EIO;
+    if (need->blob != NULL && need->view.id == id && need->size == 0) {
+        *stamp = need->view.stamp;
+        *blob = tfs_blob_ref(need->blob);
+        return 0;
+    }
+    *blob = tfs_views_find(&s->views, id, stamp);
+    if (*blob != NULL)
+        return 0;
+    need->view = (struct tfs_view){branch->save, tfs_doc_ref(doc_of(branch)), *node, id, *stamp};
+    need->size = 0;
+    return TFS_NEEDS_BYTES;
+}
+
+int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                     struct tfs_doc *doc, uint64_t stamp, struct tfs_blob **blob)
+{
+    uint64_t id = tfs_node_id(node);
+
+    if (need->blob != NULL && need->view.id == id && need->size == 0) {
+        *blob = tfs_blob_ref(need->blob);
+        return 0;
+    }
+    need->view =
+        (struct tfs_view){tfs_ops_branch(s, node)->save, tfs_doc_ref(doc), *node, id, stamp};
+    need->size = 0;
+    return TFS_NEEDS_BYTES;
+}
+
+int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                  uint64_t offset, uint64_t size, struct tfs_blob **blob)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    uint64_t id = tfs_node_id(node);
+    struct tfs_view view = {branch->save, doc_of(branch), *node, id, 0};
+
+    if (size == 0 || tfs_store_broken(branch->store) != 0 || !tfs_views_in_ranges(&s->views, &view))
+        return 0;
+    return tfs_ops_range_of(s, need, node, view.doc, offset, size, blob);
+}
+
+int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                     struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob)
+{
+    struct tfs_save *save = tfs_ops_branch(s, node)->save;
+    uint64_t id = tfs_node_id(node);
+
+    if (need->blob != NULL && need->view.id == id && need->size == size && need->offset == offset) {
+        *blob = tfs_blob_ref(need->blob);
+        return 1;
+    }
+    need->view = (struct tfs_view){save, tfs_doc_ref(doc), *node, id, 0};
+    need->offset = offset;
+    need->size = size;
+    return TFS_NEEDS_BYTES;
+}
+
+/* Has the last close begun without an answer yet, or is what it left being checked? */
+static bool is_closing(const struct tfs_inode *inode)
+{
+    const struct tfs_draft *draft = inode != NULL ? inode->draft : NULL;
+
+    return draft != NULL &&
+           (draft->closing || (inode->writers == 0 && (tfs_draft_is_unchecked(draft) ||
+                                                       draft->state == TFS_DRAFT_CHECKING)));
+}
+
+int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode)
+{
+    if (!is_closing(inode) || need->waited)
+        return 0;
+    need->closing = inode->id;
+    return TFS_NEEDS_CLOSE;
+}
+
+int tfs_ops_await_room(struct tfs_need *need, const struct tfs_inode *inode)
+{
+    if (inode->scratch == NULL || need->waited)
+        return -ENOSPC;
+    need->closing = inode->id;
+    return TFS_NEEDS_CLOSE;
+}
+
+/* What lies in a chunk keeps a file from being read: EIO, and a sentence, of which the kernel's
+ * attempts at one file make one line. */
+static int tell_unreadable(struct tfs_session *s, const struct tfs_need *need,
+                           const struct tfs_error *err)
+{
+    const uint64_t id = need->view.id, version = need->view.doc->version;
+
+    pthread_mutex_lock(&s->lock);
+    const bool told = s->unreadable.id == id && s->unreadable.version == version;
+    s->unreadable.id = id;
+    s->unreadable.version = version;
+    pthread_mutex_unlock(&s->lock);
+    if (!told)
+        tfs_ops_log_node(s, err, &need->view.node);
+    return -EIO;
+}
+
+static const struct tfs_job_kind look = {NULL, NULL};
+
+/* Before any job the store's thread looks at the save. That it fails for the same document tells
+ * that no look helps: edits are pending, or an open file goes on with what was. */
+int tfs_ops_catch_up(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_doc *doc)
+{
+    if (need->looks == 0 || need->behind == doc->version)
+        return -ESTALE;
+    need->looks--;
+    need->behind = doc->version;
+    need->asked = 0;
+    struct tfs_work *work =
+        tfs_work_create(sizeof(*work), &look, branch, NULL, (struct tfs_reply){0});
+    return work != NULL ? tfs_work_wait(work) : -ENOMEM;
+}
+
+static int render(struct tfs_session *s, struct tfs_need *need)
+{
+    struct tfs_error err = {0};
+
+    tfs_blob_unref(need->blob);
+    need->blob = NULL;
+    int result = need->size > 0 ? tfs_views_render_range(&need->view, need->offset, need->size,
+                                                         &need->blob, &err)
+                                : tfs_views_render(&s->views, &need->view, &need->blob, &err);
+    if (result == -EBADMSG)
+        result = tell_unreadable(s, need, &err);
+    if (result == -ESTALE)
+        result = tfs_ops_catch_up(need, tfs_ops_branch(s, &need->view.node), need->view.doc);
+    tfs_doc_unref(need->view.doc);
+    need->view.doc = NULL;
+    return result;
+}
+
+/* Waits for a close that has begun, so that the caller sees what the file shows after it: the
+ * canonical text, or what was accepted before. */
+static void await_close(struct tfs_session *s, struct tfs_need *need)
+{
+    const int64_t until = tfs_now_ms() + s->options.closing_ms;
+
+    need->waited = true;
+    if (s->events.settle != NULL)
+        s->events.settle(s->events.settle_arg);
+    pthread_mutex_lock(&s->lock);
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, need->closing);
+    if (inode != NULL && inode->draft != NULL)
+        inode->draft->closing = false; /* a copy of the descriptor is open: do not wait again */
+    while (is_closing(tfs_inode_find(&s->inodes, need->closing)) &&
+           tfs_cond_wait_until(&s->closed, &s->lock, until))
+        ;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* The answer takes nothing that a program or the kernel has to give. */
+static void await_answer(struct tfs_session *s, const struct tfs_need *need)
+{
+    const struct tfs_inode *inode;
+
+    pthread_mutex_lock(&s->lock);
+    while ((inode = tfs_inode_find(&s->inodes, need->closing)) != NULL &&
+           tfs_draft_is_held(inode->draft))
+        pthread_cond_wait(&s->closed, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Does what an attempt ended with. */
+static int provide(struct tfs_session *s, int wanted, struct tfs_need *need)
+{
+    if (wanted == TFS_NEEDS_BYTES)
+        return render(s, need);
+    if (wanted == TFS_NEEDS_CHUNKS)
+        return need->read_chunks(need);
+    if (wanted == TFS_NEEDS_ANSWER)
+        await_answer(s, need);
+    else
+        await_close(s, need);
+    return 0;
+}
+
+#define LOOKS_MAX 8 /* at a save that another program goes on to write */
+
+static int run(struct tfs_session *s, tfs_attempt_fn attempt, void *call, unsigned looks)
+{
+    struct tfs_need need = {.looks = looks};
+    int result;
+
+    do {
+        pthread_mutex_lock(&s->lock);
+        result = attempt(s, call, &need);
+        pthread_mutex_unlock(&s->lock);
+        if (result > TFS_NEEDS_BYTES)
+            break;
+        result = provide(s, result, &need);
+    } while (result >= 0);
+    tfs_blob_unref(need.blob);
+    return result;
+}
+
+int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call)
+{
+    return run(s, attempt, call, LOOKS_MAX);
+}
+
+int tfs_ops_run_as_read(struct tfs_session *s, tfs_attempt_fn attempt, void *call)
+{
+    return run(s, attempt, call, 0);
+}
+
+/* ---- people ---------------------------------------------------------------------------------- */
+
+void tfs_ops_message(struct tfs_session *s, const char *format, ...)
+{
+    char text[TFS_ERROR_TEXT + 8192], line[2 * sizeof(text)];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (s->events.message != NULL)
+        s->events.message(s->events.message_arg, tfs_sentence_print(text, line, sizeof(line)));
+}
+
+void tfs_ops_message_of(const struct tfs_branch *branch, const char *text)
+{
+    struct tfs_session *s = branch->session;
+    struct tfs_node root = TFS_NODE_ROOT;
+    struct tfs_buf path = {0};
+
+    root.store = branch->number;
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_node_path(s, &root, &path);
+    pthread_mutex_unlock(&s->lock);
+    if (path.size > 0)
+        tfs_buf_add_text(&path, ": ");
+    tfs_buf_u8(&path, 0);
+    tfs_ops_message(s, "%s%s", path.failed ? "" : (const char *)path.data, text);
+    tfs_buf_release(&path);
+}
+
+/* A line for errors.log, and a message if people are to hear at once. */
+static void log_line(struct tfs_session *s, const struct tfs_error *err, const char *path,
+                     bool message)
+{
+    char text[TFS_ERROR_TEXT + 1024], line[2 * sizeof(text)];
+
+    tfs_error_format(err, path, text, sizeof(text));
+    tfs_sentence_print(text, line, sizeof(line));
+    pthread_mutex_lock(&s->lock);
+    tfs_quarantine_log(&s->quarantine, line);
+    pthread_mutex_unlock(&s->lock);
+    if (message)
+        tfs_ops_message(s, "%s", line);
+}
+
+void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char *path)
+{
+    log_line(s, err, path, true);
+}
+
+/* Releases the path. */
+static void log_path(struct tfs_session *s, const struct tfs_error *err, struct tfs_buf *path)
+{
+    const bool named = path->size > 0; /* the root of all has no name */
+
+    tfs_buf_u8(path, 0);
+    tfs_ops_log(s, err, named && !path->failed ? (const char *)path->data : NULL);
+    tfs_buf_release(path);
+}
+
+void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
+                      const struct tfs_node *node)
+{
+    struct tfs_buf path = {0};
+
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_node_path(s, node, &path);
+    pthread_mutex_unlock(&s->lock);
+    log_path(s, err, &path);
+}
+
+void tfs_ops_log_branch(const struct tfs_branch *branch, const struct tfs_error *err)
+{
+    struct tfs_node root = TFS_NODE_ROOT;
+
+    root.store = branch->number;
+    tfs_ops_log_node(branch->session, err, &root);
+}
+
+void tfs_ops_log_inode(struct tfs_session *s, const struct tfs_error *err,
+                       const struct tfs_inode *inode)
+{
+    struct tfs_buf path = {0};
+
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_path(s, inode->id, &path);
+    pthread_mutex_unlock(&s->lock);
+    log_path(s, err, &path);
+}
+
+/* NULL: programs ask for what this number answers, and go on. */
+static const char *sentence_of(int result)
+{
+    switch (result) {
+    case -EPERM:
+        return "this name is a fixed one of the tree: it is not made, moved or removed";
+    case -EMLINK:
+        return "a file has one name here: copy it, or make a symbolic link to it";
+    case -EACCES:
+        return "this file is for reading only";
+    case -EROFS:
+        return "this save is read-only, info.txt says why";
+    case -EXDEV:
+        return "this cannot be moved there, only copied";
+    default:
+        return NULL;
+    }
+}
+
+int tfs_ops_told(struct tfs_session *s, uint64_t id, const char *name, int result,
+                 const struct tfs_error *why)
+{
+    const bool told = why != NULL && why->code != 0;
+    struct tfs_error err = {0};
+    struct tfs_buf path = {0};
+
+    if (!told && sentence_of(result) == NULL)
+        return result;
+    if (!told)
+        tfs_fail(&err, result, "%s", sentence_of(result));
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_path(s, id, &path);
+    pthread_mutex_unlock(&s->lock);
+    if (name != NULL) {
+        tfs_buf_add_text(&path, path.size > 0 ? "/" : "");
+        tfs_buf_add_text(&path, name);
+    }
+    tfs_buf_u8(&path, 0);
+    log_line(s, told ? why : &err, path.failed ? name : (const char *)path.data, told);
+    tfs_buf_release(&path);
+    return result;
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+void tfs_reply_now(struct tfs_reply reply, int result)
+{
+    if (reply.done != NULL)
+        reply.done(reply.arg, result, NULL);
+}
+
+void *tfs_work_create(size_t size, const struct tfs_job_kind *kind, struct tfs_branch *branch,
+                      struct tfs_inode *inode, struct tfs_reply reply)
+{
+    struct tfs_work *work = calloc(1, size);
+
+    if (work == NULL)
+        return NULL;
+    work->job.kind = kind;
+    work->job.saves = inode != NULL;
+    work->branch = branch;
+    work->reply = reply;
+    work->inode = inode;
+    if (inode != NULL)
+        inode->uses++;
+    return work;
+}
+
+void tfs_work_submit(struct tfs_work *work)
+{
+    tfs_store_submit(work->branch->store, &work->job);
+}
+
+/* What waits for the answer. */
+struct waiting {
+    sem_t done;
+    int result;
+};
+
+static void end_waiting(void *arg, int result, const struct tfs_attr *attr)
+{
+    struct waiting *w = arg;
+
+    (void)attr;
+    w->result = result;
+    sem_post(&w->done);
+}
+
+int tfs_work_wait(struct tfs_work *work)
+{
+    struct waiting waiting = {.result = 0};
+
+    sem_init(&waiting.done, 0, 0);
+    work->reply = (struct tfs_reply){end_waiting, &waiting};
+    work->urgent = true;
+    tfs_work_submit(work);
+    while (sem_wait(&waiting.done) < 0)
+        continue;
+    sem_destroy(&waiting.done);
+    return waiting.result;
+}
+
+void tfs_work_free(struct tfs_work *work)
+{
+    struct tfs_session *s = work->branch->session;
+
+    if (work->inode != NULL) {
+        pthread_mutex_lock(&s->lock);
+        work->inode->uses--;
+        tfs_inode_drop(&s->inodes, work->inode);
+        pthread_mutex_unlock(&s->lock);
+    }
+    if (work->release != NULL)
+        work->release(work);
+    tfs_job_release(&work->job);
+    free(work);
+}

@@ -1,0 +1,402 @@
+/*
+ * The verbs of a session: what its files share. Private to them; each calls only those before it:
+ *
+ *   ops.c         the modules put together: nodes, paths, attempts, messages, jobs
+ *   op_stat.c     what stat(2) says of them; files that become scratch files
+ *   op_past.c     what open files go on with whose name is another file's
+ *   op_chunks.c   chunks that are read when somebody asks for them
+ *   op_edit.c     texts and chunk directories -> edits of the shown document; by stores' threads
+ *   op_close.c    what closes check, and what becomes of drafts then; as well
+ *   op_onto.c     truncates by name and renames onto files of the schema; as well
+ *   op_store.c    what stores ask and tell
+ *   op_file.c     drafts that begin and grow
+ *   op_attr.c     getattr, setattr, statfs
+ *   op_group.c    directories of groups
+ *   op_names.c    lookup, unlink, mkdir, rmdir, symbolic links
+ *   op_rename.c   rename
+ *   op_files.c    open, create, write, flush, release
+ *   op_read.c     read
+ *   op_list.c     reading directories
+ *   op_sync.c     fsync, and saves that other programs changed
+ *   session.c     opening, ending
+ *
+ * The lock. `lock` guards the overlay, the inodes with their drafts, the quarantine, and which
+ * document each store shows: it is held when a store publishes. A function is called with the lock
+ * held and keeps it, unless the comment above it says that it takes the lock itself. Stores, views
+ * and notifications have locks of their own, which are taken after this one; a store's `io` before.
+ *
+ * Attempts. A verb is tried under the lock. Where it needs bytes that are not rendered it ends with
+ * TFS_NEEDS_BYTES, having changed nothing that it would not do again; they are rendered without the
+ * lock, and the verb is tried again with them (tfs_ops_run).
+ */
+#ifndef TFS_FS_SESSION_OPS_H
+#define TFS_FS_SESSION_OPS_H
+
+#include <pthread.h>
+
+#include "fs/tree/kept_times.h"
+#include "fs/session/quarantine.h"
+#include "fs/session/reserve.h"
+#include "fs/session/session.h"
+#include "fs/store/store.h"
+
+#define TFS_LINGER_MS   2000
+#define TFS_RETRY_MS    1000
+#define TFS_CLOSING_MS  10000
+#define TFS_FRAGMENT_MS 100
+#define TFS_PAGE        4096 /* bytes; the pages of every machine end at multiples of it */
+/* A draft may grow to this and four times what the file has now. */
+#define TFS_DRAFT_MAX (UINT64_C(64) << 20)
+/* From here on a draft lies in a file, where its lens takes it so. */
+#define TFS_DRAFT_LARGE (UINT64_C(8) << 20)
+/* A file of more bytes than this cannot be written in part, where a draft of it is in memory. */
+#define TFS_DRAFT_WHOLE_MAX (UINT64_C(512) << 20)
+/* What was rejected of a draft that is not in memory is kept up to this size. */
+#define TFS_DRAFT_KEPT_MAX (UINT64_C(64) << 20)
+
+/* Which caller was told ESTALE for which file, and comes back at once. */
+struct tfs_retry {
+    uint64_t file; /* computed id of a file of the schema, which others may have replaced since */
+    pid_t caller;
+};
+
+#define TFS_RETRIES 1024
+
+/* A store and where it is mounted in the session's tree. */
+struct tfs_branch {
+    struct tfs_session *session;
+    struct tfs_store *store;
+    struct tfs_save *save;
+    uint16_t number; /* in nodes */
+    uint32_t above;  /* the directory above its root; several stores only */
+    char *name;      /* of its root there; NULL: it is the root of all */
+    struct tfs_kept_times kept;
+    struct timespec opened; /* mtime of the save when it was read first */
+    uint64_t aside; /* version of the document whose edits were stored beside the save; 0: none */
+    int not_aside; /* why edits that must be set aside could not be, the last time; 0: they could */
+};
+
+/* A directory above the roots of several stores: its number is its place in the array. */
+struct tfs_above {
+    char *name;
+    uint32_t parent;
+};
+
+struct tfs_session {
+    pthread_mutex_t lock;
+    pthread_cond_t closed; /* a draft ended */
+    struct tfs_session_options options;
+    struct tfs_events events;
+    struct tfs_branch *branches;
+    size_t branch_count;
+    struct tfs_above *above; /* NULL: there is one store */
+    uint32_t above_count;
+
+    struct tfs_notify *notify;
+    struct tfs_views views;
+    struct tfs_overlay overlay;
+    struct tfs_inodes inodes;
+    struct tfs_quarantine quarantine;
+
+    struct tfs_retry retries[TFS_RETRIES]; /* by caller */
+    int64_t retry_at; /* when drafts that lost their last writer are looked for; 0: none did */
+    struct {
+        uint64_t id, version; /* of the file that could not be read last, and its document */
+    } unreadable;
+    char *left;  /* what the end said of what is not in the save; NULL: nothing */
+    char *aside; /* the directory where edits that the save no longer takes were stored; NULL: there
+                    is none */
+    struct tfs_reserve reserve; /* for the end */
+};
+
+/* ---- stores and nodes ------------------------------------------------------------------------ */
+
+/* The branch of a node; NULL for a directory above the stores. */
+struct tfs_branch *tfs_ops_branch(struct tfs_session *s, const struct tfs_node *node);
+/* The branch of an inode: its file's, or that of the directory that holds the scratch file; NULL:
+ * that lies above the stores. */
+struct tfs_branch *tfs_ops_branch_of(struct tfs_session *s, const struct tfs_inode *inode);
+bool tfs_ops_read_only(struct tfs_session *s, const struct tfs_node *node);
+bool tfs_ops_writable(struct tfs_session *s, const struct tfs_node *node);
+/* The node of an id, with its key; -ESTALE when it is gone, -ENOENT when it is a scratch file. */
+int tfs_ops_node(struct tfs_session *s, uint64_t id, struct tfs_node *node);
+/* The chunk may have been moved: sets its key, if it is still there. */
+void tfs_ops_refresh(struct tfs_session *s, struct tfs_node *node);
+struct tfs_node tfs_ops_parent(struct tfs_session *s, const struct tfs_node *node);
+/* Is the name there now: 1 or 0? Negative as of tfs_node_exists. */
+int tfs_ops_visible(struct tfs_session *s, const struct tfs_node *node);
+/* The same: 0 if it is; -ESTALE if not. */
+int tfs_ops_check_visible(struct tfs_session *s, const struct tfs_node *node);
+/* Path of an id or a node from the root, for people. */
+void tfs_ops_path(struct tfs_session *s, uint64_t id, struct tfs_buf *out);
+void tfs_ops_node_path(struct tfs_session *s, const struct tfs_node *node, struct tfs_buf *out);
+/* Does a program that has this file open go on with it as it was, when its name goes to another
+ * one? Its bytes are not copied then. */
+bool tfs_ops_has_past(struct tfs_session *s, const struct tfs_node *node);
+/* The entries of a directory changed. */
+void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
+
+/* ---- attempts -------------------------------------------------------------------------------- */
+
+/* What attempts end with to be made again; not error numbers. */
+#define TFS_NEEDS_BYTES  (-100001) /* `view` is to be rendered */
+#define TFS_NEEDS_CLOSE  (-100002) /* a close of inode `closing` is awaited */
+#define TFS_NEEDS_CHUNKS (-100003) /* chunks of `branch` are to be read */
+#define TFS_NEEDS_ANSWER (-100004) /* the draft of inode `closing` is being checked */
+
+struct tfs_need {
+    struct tfs_view view;  /* what is to be rendered; with a reference to the document */
+    uint64_t offset, size; /* the range of it that is wanted; size 0: all */
+    struct tfs_blob *blob; /* rendered from view.id as of view.stamp */
+    uint64_t closing;
+    bool waited;
+    struct tfs_branch *branch;
+    struct tfs_key chunk; /* the one that may be there */
+    bool all_chunks;
+    struct tfs_doc *doc;                       /* a reference: what that chunk is to be asked of; */
+    struct tfs_node inside;                    /* whether this is in it */
+    unsigned asked;                            /* chunks, by this verb */
+    int (*read_chunks)(struct tfs_need *need); /* without the lock */
+    unsigned looks;                            /* at the save, that the store may be asked for */
+    uint64_t behind; /* version of the document that another program changed the save under */
+};
+
+typedef int (*tfs_attempt_fn)(struct tfs_session *s, void *call, struct tfs_need *need);
+
+/* Takes the lock: makes attempts until one is an answer. Where another program changed what an
+ * attempt needs, the store reads the save again first. */
+int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
+/* The same of the save as it was read, which answers ESTALE then: by the store's thread, and where
+ * a file is opened or open, whose size the kernel was told before. */
+int tfs_ops_run_as_read(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
+
+/* Chunks of `doc` could not be fetched, because another program changed them: 0 when the store has
+ * looked at the save since, and the verb is to be tried again; or -ESTALE. Without the lock. */
+int tfs_ops_catch_up(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_doc *doc);
+
+/* What the file shows without its draft: a reference, and its stamp; or TFS_NEEDS_BYTES. */
+int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                  struct tfs_blob **blob, uint64_t *stamp);
+/* The same of what the file showed in another document, of which the stamp is known. */
+int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                     struct tfs_doc *doc, uint64_t stamp, struct tfs_blob **blob);
+/* The same of a range of a file that is not remembered as a whole (tfs_views_in_ranges): 1, with a
+ * reference; 0: it is remembered as one. */
+int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                  uint64_t offset, uint64_t size, struct tfs_blob **blob);
+/* The same of a file in another document: always a range. */
+int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                     struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob);
+/* May a close of this file have begun that will make it show other bytes? Waits for it, once. */
+int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode);
+/* There is no room for what is written to this file. Closes that have begun may free scratch files
+ * that were removed: waits for them, once; or -ENOSPC. */
+int tfs_ops_await_room(struct tfs_need *need, const struct tfs_inode *inode);
+
+/* ---- op_stat.c ------------------------------------------------------------------------------- */
+
+/* need: NULL: -EAGAIN where only rendering would tell the size; attr->id is set then, too. */
+int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                      struct tfs_attr *attr);
+int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
+                 struct tfs_attr *attr);
+
+/* A scratch file with the owner and times of a file of the schema, and the bytes `content` unless
+ * it has a draft, for tfs_ops_orphan: 0, -ENOSPC, -ENOMEM. */
+int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, unsigned flags,
+                           struct tfs_span content, struct tfs_scratch **orphan);
+/* From now on the inode is that scratch file, with the bytes of its draft. */
+void tfs_ops_orphan(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scratch *orphan);
+
+/* ---- people ---------------------------------------------------------------------------------- */
+
+/* One line, whatever foreign names are in it. Without the lock. */
+void tfs_ops_message(struct tfs_session *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same about one save of several: its path stands in front. Takes the lock. */
+void tfs_ops_message_of(const struct tfs_branch *branch, const char *text);
+/* A sentence for errors.log and a message; path may be NULL. Takes the lock. */
+void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char *path);
+/* The same about a node, a save of several, or an open file. Take the lock. */
+void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
+                      const struct tfs_node *node);
+void tfs_ops_log_branch(const struct tfs_branch *branch, const struct tfs_error *err);
+void tfs_ops_log_inode(struct tfs_session *s, const struct tfs_error *err,
+                       const struct tfs_inode *inode);
+
+/* What a call ended with goes to errors.log if it was refused: with the sentence of `why`, which is
+ * a message too; else, of EPERM, EACCES, EROFS and EXDEV, with a sentence for the number. About the
+ * name in the directory `id`, or `id` itself for NULL. Take the lock. Return `result`. */
+int tfs_ops_told(struct tfs_session *s, uint64_t id, const char *name, int result,
+                 const struct tfs_error *why);
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+/* The head of all jobs of a session; each kind has a struct of its own that begins with it. */
+struct tfs_work {
+    struct tfs_job job;
+    struct tfs_branch *branch;
+    struct tfs_reply reply;
+    struct tfs_inode *inode;   /* held by inode->uses; NULL: none */
+    bool urgent;               /* answered before caches are invalidated */
+    bool carries;              /* its edit stores removed files as absent */
+    struct tfs_blob *original; /* what the text of a draft began as; NULL: nothing, or not known */
+    const struct tfs_written *written; /* comes in place of the text; NULL: there is a text */
+    struct tfs_prepared *prepared;     /* of the text; NULL: nothing is */
+    bool has_attr;
+    struct tfs_attr attr;
+    void (*release)(struct tfs_work *work); /* releases what the kind holds; NULL: nothing */
+};
+
+/* `size` bytes, the rest is zero; NULL without memory. */
+void *tfs_work_create(size_t size, const struct tfs_job_kind *kind, struct tfs_branch *branch,
+                      struct tfs_inode *inode, struct tfs_reply reply);
+void tfs_work_submit(struct tfs_work *work);
+/* The same, and waits for its answer, which comes before caches are invalidated: for that the
+ * kernel may wait for the verb. Without the lock, not by the store's thread. */
+int tfs_work_wait(struct tfs_work *work);
+/* Takes the lock. */
+void tfs_work_free(struct tfs_work *work);
+void tfs_reply_now(struct tfs_reply reply, int result);
+
+/* ---- op_chunks.c ----------------------------------------------------------------------------- */
+
+/* Does the shown document have the chunks that a name in this directory of the schema may mean, or
+ * that the directory lists? 0 if it does; else TFS_NEEDS_CHUNKS. */
+int tfs_ops_know_name(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_node *dir,
+                      const char *name);
+int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
+                           const struct tfs_node *dir);
+/* Is it remembered what is in the chunk of a node, as far as the document does not hold it? 0 if it
+ * is, or was asked for by this verb; else TFS_NEEDS_CHUNKS: a database may be locked. */
+int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node);
+/* `result`, of an attempt that has changed nothing; TFS_NEEDS_CHUNKS for an ESTALE that the store
+ * can do something about: it says that the chunk of the node could not be fetched. */
+int tfs_ops_know_again(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                       int result);
+
+/* ---- op_past.c ------------------------------------------------------------------------------- */
+
+/* Its name is gone, or another file's: it goes on with what is shown. There is room. */
+void tfs_ops_leave(struct tfs_session *s, struct tfs_inode *inode);
+/* The same of all whose place in the save is another one now. */
+void tfs_ops_leave_bounds(struct tfs_branch *branch, const struct tfs_publication *change);
+/* By the store's thread. Before another document is shown: those of before that open files go on
+ * with get the bytes that it takes from the save. Takes the lock. */
+void tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *change);
+
+/* ---- op_edit.c, by the store's thread, without the lock -------------------------------------- */
+
+/* Puts `text` for `node` on the shown document. */
+int tfs_ops_validate(struct tfs_work *work, const struct tfs_node *node, struct tfs_span text,
+                     struct tfs_error *err);
+/* Jobs about names of the schema, as mkdir, rmdir and rename make them. */
+struct tfs_chunk_work {
+    struct tfs_work work;
+    struct tfs_node node;
+    struct tfs_key to;
+};
+
+extern const struct tfs_job_kind tfs_make_chunk, tfs_remove_chunk, tfs_move_chunk;
+
+/* The end of a whiteout: an optional file that did not come back is stored as absent. */
+struct tfs_end_work {
+    struct tfs_work work;
+    struct tfs_node node;
+    int *result;       /* of the barrier that waits for it, if it fails; NULL: there is none */
+    bool passing_only; /* the barrier hears only that it could not be done now */
+};
+
+/* Submits it: 0 or -ENOMEM. */
+int tfs_ops_end_whiteout(struct tfs_session *s, const struct tfs_node *node, int *result,
+                         bool passing_only);
+/* The removals that the job's edit carries are over, unless the edit was not made or was taken
+ * back: then they wait on. Takes the lock. */
+void tfs_ops_end_carried(struct tfs_work *work);
+
+/* ---- op_close.c ------------------------------------------------------------------------------ */
+
+struct tfs_flush_work {
+    struct tfs_work work;
+    int ended;            /* what became of the removals that this barrier covers */
+    bool patient;         /* waits for the rest of a write that is not by `caller` */
+    pid_t caller;         /* if patient */
+    int64_t patience_end; /* 0: it did not have to wait yet */
+};
+
+extern const struct tfs_job_kind tfs_flush, tfs_release;
+
+/* A write to the open file was refused: its draft is rejected, and put aside, if it still begins
+ * with `text` (NULL: whatever it says). Takes the lock. */
+void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_blob *text,
+                    const struct tfs_error *why);
+/* A copy goes to rejected/: 0 or -ENOMEM. */
+int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_span text);
+/* Of an outdated draft in memory: its bytes are put aside, if they are not yet. */
+void tfs_ops_keep_outdated(struct tfs_session *s, struct tfs_inode *inode);
+/* A draft that may be outdated is about to be cut to 0: its bytes are put aside, and those who
+ * wrote them write no more. */
+void tfs_ops_leave_outdated(struct tfs_session *s, struct tfs_inode *inode);
+extern const char tfs_ops_outdated[], tfs_ops_overtaken[]; /* the sentences */
+const char *tfs_ops_why_outdated(const struct tfs_draft *draft);
+/* The last writer is gone, and with it the draft: accepted, or rejected and put aside. */
+void tfs_ops_end_draft(struct tfs_session *s, struct tfs_inode *inode, bool rejected);
+/* Ends a draft that nothing was written to: it would go on showing what other views change since.
+ * `always`: the file showed something else, also where it had no such draft. */
+void tfs_ops_end_clean(struct tfs_session *s, struct tfs_inode *inode, bool always);
+/* The file was mended: what was rejected of it before is of no more use. A text that says what the
+ * save says already mends nothing: vim writes the old one back when a write fails. */
+void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_inode *inode);
+
+/* ---- op_onto.c ------------------------------------------------------------------------------- */
+
+struct tfs_truncate_work {
+    struct tfs_work work;
+    uint64_t size;
+};
+
+struct tfs_rename_work {
+    struct tfs_work work;
+    struct tfs_node to;
+    struct tfs_blob *text; /* what was checked */
+};
+
+extern const struct tfs_job_kind tfs_truncate, tfs_rename_onto;
+
+/* ---- op_store.c ------------------------------------------------------------------------------ */
+
+extern const struct tfs_store_client tfs_ops_client;
+/* Drafts that lost their last writer and could not be checked are checked now; `all`: also those
+ * whose writers never closed them. */
+void tfs_ops_check_left(struct tfs_session *s, bool all);
+
+/* ---- op_names.c ------------------------------------------------------------------------------ */
+
+/* What a name in a directory stands for. At most one of link and schema. */
+struct tfs_entry {
+    struct tfs_node dir;             /* the directory, if it is one of the schema */
+    struct tfs_scratch *scratch_dir; /* the directory, if it is a scratch directory */
+    struct tfs_branch *branch;       /* whose tree the directory lies in; NULL: above */
+    struct tfs_link *link;           /* a scratch name, or NULL */
+    bool schema;                     /* a name of the schema, `node` */
+    bool visible;                    /* schema: it is there now */
+    bool coordinate; /* would be a chunk directory: node.key is set, the chunk may be absent */
+    struct tfs_node node;
+};
+
+/* -ESTALE, -ENOTDIR, -ENAMETOOLONG for the directory or the name itself; TFS_NEEDS_CHUNKS; else 0,
+ * *entry may be empty. */
+int tfs_entry_find(struct tfs_session *s, struct tfs_need *need, uint64_t parent, const char *name,
+                   struct tfs_entry *entry);
+/* May a scratch file be made here? 0, -EINVAL (a name reserved for chunks), -EROFS, -EPERM. */
+int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *entry,
+                               const char *name, bool directory);
+/* May a name of the schema that is not there be made? -EPERM with a sentence where -o views= leaves
+ * it out. */
+int tfs_entry_check_shown(const struct tfs_entry *entry, struct tfs_error *err);
+/* A scratch file of that name. */
+int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *name,
+                           enum tfs_scratch_kind kind, const struct tfs_attr *owner,
+                           const char *target, struct tfs_inode **inode);
+
+#endif

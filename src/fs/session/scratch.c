@@ -1,0 +1,239 @@
+/*
+ * Scratch files and their names: see overlay.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fs/session/draft.h"
+#include "fs/session/overlay.h"
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Is it under the cap? */
+static bool is_capped(const struct tfs_scratch *scratch)
+{
+    return (scratch->flags & (TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED)) == 0;
+}
+
+/* Files of .terrainfs itself count nowhere. */
+static void count(struct tfs_overlay *overlay, const struct tfs_scratch *scratch, uint64_t more,
+                  uint64_t less)
+{
+    if (is_capped(scratch))
+        overlay->used += more - less;
+    else if ((scratch->flags & TFS_SCRATCH_UNCAPPED) != 0)
+        overlay->uncapped += more - less;
+}
+
+uint64_t tfs_scratch_left(const struct tfs_overlay *overlay)
+{
+    return overlay->used < overlay->limit ? overlay->limit - overlay->used : 0;
+}
+
+struct tfs_scratch *tfs_scratch_create(uint64_t id, enum tfs_scratch_kind kind, unsigned flags)
+{
+    struct tfs_scratch *scratch = calloc(1, sizeof(*scratch));
+
+    if (scratch == NULL)
+        return NULL;
+    scratch->id = id;
+    scratch->kind = kind;
+    scratch->flags = flags;
+    return scratch;
+}
+
+void tfs_scratch_empty(struct tfs_overlay *overlay, struct tfs_scratch *scratch)
+{
+    count(overlay, scratch, 0, scratch->bytes.size);
+    tfs_buf_release(&scratch->bytes);
+}
+
+void tfs_scratch_free(struct tfs_overlay *overlay, struct tfs_scratch *scratch)
+{
+    if (scratch == NULL)
+        return;
+    tfs_scratch_empty(overlay, scratch);
+    free(scratch);
+}
+
+int tfs_scratch_resize(struct tfs_overlay *overlay, struct tfs_scratch *scratch, uint64_t size)
+{
+    size_t before = scratch->bytes.size;
+
+    if (is_capped(scratch) && size > before && size - before > tfs_scratch_left(overlay))
+        return -ENOSPC;
+    int result = tfs_bytes_resize(&scratch->bytes, (size_t)size);
+    if (result == 0)
+        count(overlay, scratch, scratch->bytes.size, before);
+    return result;
+}
+
+void tfs_scratch_fill(struct tfs_overlay *overlay, struct tfs_scratch *scratch,
+                      struct tfs_buf *bytes)
+{
+    tfs_scratch_empty(overlay, scratch);
+    scratch->bytes = *bytes;
+    *bytes = (struct tfs_buf){0};
+    count(overlay, scratch, scratch->bytes.size, 0);
+}
+
+struct tfs_buf tfs_scratch_take(struct tfs_overlay *overlay, struct tfs_scratch *scratch)
+{
+    struct tfs_buf bytes = scratch->bytes;
+
+    count(overlay, scratch, 0, bytes.size);
+    scratch->bytes = (struct tfs_buf){0};
+    return bytes;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static struct tfs_scratch_names *names_in(const struct tfs_overlay *overlay, uint64_t parent)
+{
+    return tfs_map_find(&overlay->names, parent);
+}
+
+struct tfs_link *tfs_link_find(const struct tfs_overlay *overlay, uint64_t parent, const char *name)
+{
+    struct tfs_scratch_names *names = names_in(overlay, parent);
+
+    return names != NULL ? tfs_links_find(&names->links, name) : NULL;
+}
+
+struct tfs_link *tfs_link_from(const struct tfs_overlay *overlay, uint64_t parent, uint64_t serial)
+{
+    struct tfs_scratch_names *names = names_in(overlay, parent);
+
+    return names != NULL ? tfs_links_from(&names->links, serial) : NULL;
+}
+
+bool tfs_overlay_is_empty(const struct tfs_overlay *overlay, uint64_t parent)
+{
+    return names_in(overlay, parent) == NULL;
+}
+
+size_t tfs_link_directories(const struct tfs_overlay *overlay, uint64_t parent)
+{
+    const struct tfs_scratch_names *names = names_in(overlay, parent);
+
+    return names != NULL ? names->directories : 0;
+}
+
+static struct tfs_scratch_names *make_names(struct tfs_overlay *overlay, uint64_t parent)
+{
+    struct tfs_scratch_names *names = names_in(overlay, parent);
+
+    if (names != NULL)
+        return names;
+    names = calloc(1, sizeof(*names));
+    if (names != NULL && tfs_map_set(&overlay->names, parent, names) < 0) {
+        free(names);
+        return NULL;
+    }
+    return names;
+}
+
+/* link: NULL: there is none to remove. */
+static void remove_link(struct tfs_overlay *overlay, uint64_t parent,
+                        struct tfs_scratch_names *names, struct tfs_link *link)
+{
+    if (link != NULL)
+        tfs_links_remove(&names->links, link);
+    if (names->links.count > 0)
+        return;
+    tfs_map_remove(&overlay->names, parent);
+    free(names);
+}
+
+/* A link that is nobody's yet; NULL without memory. */
+static struct tfs_link *new_link(struct tfs_overlay *overlay, uint64_t parent, const char *name)
+{
+    struct tfs_scratch_names *names = make_names(overlay, parent);
+
+    if (names == NULL)
+        return NULL;
+    struct tfs_link *link = tfs_links_add(&names->links, name, overlay->next_serial++, NULL);
+    if (link == NULL)
+        remove_link(overlay, parent, names, NULL);
+    return link;
+}
+
+static void give_link(struct tfs_overlay *overlay, uint64_t parent, struct tfs_link *link,
+                      struct tfs_scratch *scratch)
+{
+    names_in(overlay, parent)->directories += scratch->kind == TFS_SCRATCH_DIRECTORY;
+    count(overlay, scratch, TFS_SCRATCH_COST, 0);
+    link->scratch = scratch;
+    scratch->link = link;
+    scratch->parent = parent;
+}
+
+/* The link is nobody's then. Returns the names of its directory. */
+static struct tfs_scratch_names *take_link(struct tfs_overlay *overlay, struct tfs_link *link)
+{
+    struct tfs_scratch *scratch = link->scratch;
+    struct tfs_scratch_names *names = names_in(overlay, scratch->parent);
+
+    names->directories -= scratch->kind == TFS_SCRATCH_DIRECTORY;
+    count(overlay, scratch, 0, TFS_SCRATCH_COST);
+    link->scratch = NULL;
+    scratch->link = NULL;
+    return names;
+}
+
+int tfs_link_add(struct tfs_overlay *overlay, uint64_t parent, const char *name,
+                 struct tfs_scratch *scratch)
+{
+    if (is_capped(scratch) && TFS_SCRATCH_COST > tfs_scratch_left(overlay))
+        return -ENOSPC;
+    struct tfs_link *link = new_link(overlay, parent, name);
+    if (link == NULL)
+        return -ENOMEM;
+    give_link(overlay, parent, link, scratch);
+    return 0;
+}
+
+int tfs_link_replace(struct tfs_overlay *overlay, uint64_t parent, const char *name,
+                     struct tfs_scratch *scratch, struct tfs_scratch **replaced)
+{
+    struct tfs_link *link = tfs_link_find(overlay, parent, name);
+    struct tfs_scratch *old = link != NULL ? link->scratch : NULL;
+
+    if (link == NULL) {
+        int result = tfs_link_add(overlay, parent, name, scratch);
+        if (result < 0)
+            return result;
+    } else {
+        take_link(overlay, link);
+        give_link(overlay, parent, link, scratch);
+    }
+    *replaced = old;
+    return 0;
+}
+
+int tfs_link_move(struct tfs_overlay *overlay, struct tfs_scratch *scratch, uint64_t new_parent,
+                  const char *new_name, struct tfs_scratch **replaced)
+{
+    const uint64_t parent = scratch->parent;
+    struct tfs_link *old = scratch->link, *link = tfs_link_find(overlay, new_parent, new_name);
+
+    *replaced = link != NULL ? link->scratch : NULL;
+    if (link == NULL)
+        link = new_link(overlay, new_parent, new_name);
+    if (link == NULL)
+        return -ENOMEM;
+    if (*replaced != NULL)
+        take_link(overlay, link);
+    struct tfs_scratch_names *names = take_link(overlay, old);
+    give_link(overlay, new_parent, link, scratch);
+    remove_link(overlay, parent, names, old);
+    return 0;
+}
+
+void tfs_link_remove(struct tfs_overlay *overlay, struct tfs_link *link)
+{
+    const uint64_t parent = link->scratch->parent;
+    struct tfs_scratch_names *names = take_link(overlay, link);
+
+    remove_link(overlay, parent, names, link);
+}

@@ -1,0 +1,594 @@
+/*
+ * The life of a session: putting its modules together, and the end, when nothing may be lost.
+ */
+#include "fs/session/session.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/print.h"
+#include "fs/session/op_file.h"
+#include "fs/tree/schema.h"
+#include "formats/unsaved.h"
+
+#define NAMED_MAX 20 /* scratch files that are named when they go with the mount */
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void set_options(struct tfs_session *s, const struct tfs_session_options *options)
+{
+    s->options = *options;
+    if (s->options.linger_ms == 0)
+        s->options.linger_ms = TFS_LINGER_MS;
+    if (s->options.fragment_ms == 0)
+        s->options.fragment_ms = TFS_FRAGMENT_MS;
+    if (s->options.closing_ms == 0)
+        s->options.closing_ms = TFS_CLOSING_MS;
+    if (s->options.rejected_limit == 0)
+        s->options.rejected_limit = TFS_REJECTED_MAX;
+}
+
+/* The directory `name` (of `length` characters) in the directory `parent`, made if there is none:
+ * its number; negative without memory. */
+static int64_t make_above(struct tfs_session *s, uint32_t parent, const char *name, size_t length)
+{
+    for (uint32_t i = 1; i < s->above_count; i++)
+        if (s->above[i].parent == parent && strlen(s->above[i].name) == length &&
+            memcmp(s->above[i].name, name, length) == 0)
+            return i;
+    struct tfs_above *more = tfs_array_grow(s->above, s->above_count, sizeof(*more));
+    if (more == NULL)
+        return -ENOMEM;
+    s->above = more;
+    more[s->above_count] = (struct tfs_above){strndup(name, length), parent};
+    if (more[s->above_count].name == NULL)
+        return -ENOMEM;
+    return s->above_count++;
+}
+
+/* Sets where the root of a branch lies. */
+static int place_branch(struct tfs_session *s, struct tfs_branch *branch, const char *path)
+{
+    int64_t at = s->above_count == 0 ? make_above(s, 0, "", 0) : 0;
+    const char *slash;
+
+    for (; at >= 0 && (slash = strchr(path, '/')) != NULL; path = slash + 1)
+        at = make_above(s, (uint32_t)at, path, (size_t)(slash - path));
+    if (at < 0)
+        return -ENOMEM;
+    branch->above = (uint32_t)at;
+    branch->name = strdup(path);
+    return branch->name != NULL ? 0 : -ENOMEM;
+}
+
+static int open_branch(struct tfs_session *s, const struct tfs_session_part *part, bool several,
+                       struct tfs_error *err)
+{
+    struct tfs_branch *branch = &s->branches[s->branch_count];
+    const struct tfs_store_options options = {.read_only = s->options.read_only,
+                                              .commit_auto = s->options.commit_auto,
+                                              .commit_seconds = s->options.commit_seconds,
+                                              .conflict = s->options.conflict};
+    struct tfs_store_client client = tfs_ops_client;
+
+    client.arg = branch;
+    /* Number 0 is the one whose root is the root of all. */
+    *branch = (struct tfs_branch){.session = s,
+                                  .save = part->save,
+                                  .number = (uint16_t)(s->branch_count + (several ? 1 : 0))};
+    s->branch_count++;
+    branch->opened = part->save->st.st_mtim;
+    if (s->options.keep_times)
+        tfs_kept_times_open(&branch->kept, part->save);
+    if ((several && place_branch(s, branch, part->path) < 0) ||
+        tfs_views_set_base(&s->views, branch->number, part->save->st.st_mtim) < 0)
+        return tfs_fail_memory(err);
+    return tfs_store_open(part->save, &options, &client, &branch->store, err);
+}
+
+static int open_branches(struct tfs_session *s, const struct tfs_session_part *parts, size_t count,
+                         struct tfs_error *err)
+{
+    bool several = count > 1 || parts[0].path[0] != '\0';
+
+    if (count >= TFS_STORES)
+        return tfs_fail(err, -EFBIG, "too many saves for one mount");
+    s->branches = calloc(count, sizeof(*s->branches));
+    if (s->branches == NULL)
+        return tfs_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        if (open_branch(s, &parts[i], several, err) < 0)
+            return err->code;
+    return 0;
+}
+
+static int start(struct tfs_session *s)
+{
+    const struct stat *st = &s->branches[0].save->st;
+
+    s->quarantine = (struct tfs_quarantine){.inodes = &s->inodes,
+                                            .views = &s->views,
+                                            .notify = s->notify,
+                                            .st = *st,
+                                            .limit = s->options.rejected_limit};
+    int result = tfs_quarantine_init(&s->quarantine);
+    for (size_t i = 0; i < s->branch_count && result == 0; i++)
+        result = tfs_store_start(s->branches[i].store);
+    return result;
+}
+
+static void stop_stores(struct tfs_session *s)
+{
+    for (size_t i = 0; i < s->branch_count; i++)
+        if (s->branches[i].store != NULL)
+            tfs_store_stop(s->branches[i].store);
+}
+
+/* The saves stay the caller's. */
+static void give_back(struct tfs_session *s)
+{
+    stop_stores(s);
+    for (size_t i = 0; i < s->branch_count; i++)
+        if (s->branches[i].store != NULL)
+            tfs_store_give_back(s->branches[i].store);
+}
+
+int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
+                          const struct tfs_session_options *options,
+                          const struct tfs_events *events, struct tfs_session **session,
+                          struct tfs_error *err)
+{
+    struct tfs_session *s = calloc(1, sizeof(*s));
+
+    if (s == NULL || tfs_cond_init(&s->closed) < 0) {
+        free(s);
+        return tfs_fail_memory(err);
+    }
+    pthread_mutex_init(&s->lock, NULL);
+    set_options(s, options);
+    s->events = events != NULL ? *events : (struct tfs_events){0};
+    tfs_views_init(&s->views, (size_t)options->cache_limit, options->changes_limit);
+    tfs_overlay_init(&s->overlay, options->scratch_limit, s->options.linger_ms);
+    tfs_inodes_init(&s->inodes, &s->overlay);
+    int result = tfs_reserve_open(&s->reserve, err);
+    if (result == 0)
+        result = open_branches(s, parts, count, err);
+    if (result == 0 && (tfs_notify_open(s->events.invalidate != NULL ? tfs_file_invalidate : NULL,
+                                        s, &s->notify) < 0 ||
+                        start(s) < 0))
+        result = tfs_fail(err, -ENOMEM, "cannot start a session: out of memory or threads");
+    if (result < 0) {
+        give_back(s);
+        tfs_session_close(s);
+        return result;
+    }
+    *session = s;
+    return 0;
+}
+
+int tfs_session_add_file(struct tfs_session *s, const char *name, struct tfs_span bytes)
+{
+    return tfs_quarantine_add_file(&s->quarantine, name, bytes);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* Has some file of the schema this name? */
+static bool is_name_of_file(const struct tfs_tree *tree, const char *name)
+{
+    for (unsigned i = 0; i < tree->root.count + tree->chunk.count; i++) {
+        const struct tfs_file *file =
+            i < tree->root.count ? &tree->root.files[i] : &tree->chunk.files[i - tree->root.count];
+        if (strcmp(tfs_schema_file_name(file), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Was it a file of the save, which the save lacks now? */
+static bool is_only_copy(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    /* Else it was made here, and its inode has no node. */
+    if ((inode->scratch->flags & TFS_SCRATCH_LEFT) == 0)
+        return false;
+    const struct tfs_branch *branch = tfs_ops_branch(s, &inode->node);
+    return branch != NULL &&
+           tfs_node_exists(branch->save, tfs_store_shown(branch->store), &inode->node) != 1;
+}
+
+/* Behind what is in `out`. */
+static void add_path(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_buf *out)
+{
+    struct tfs_buf path = {0};
+
+    tfs_ops_path(s, inode->id, &path);
+    tfs_buf_add_span(out, tfs_buf_span(&path));
+    out->failed = out->failed || path.failed;
+    tfs_buf_release(&path);
+}
+
+/* Is a part of its path hidden? Such directories are programs' own: trash, partial copies. */
+static bool is_hidden(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    struct tfs_buf path = {0};
+
+    tfs_buf_u8(&path, '/');
+    add_path(s, inode, &path);
+    tfs_buf_u8(&path, 0);
+    bool hidden = !path.failed && strstr((const char *)path.data, "/.") != NULL;
+    tfs_buf_release(&path);
+    return hidden;
+}
+
+/* Does a scratch file with a name hold what the save held? cp and mv keep the names of files;
+ * editors give swap files and backups other ones. */
+static bool is_copy(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    if (inode->scratch->kind != TFS_SCRATCH_FILE || is_hidden(s, inode))
+        return false;
+    for (size_t i = 0; i < s->branch_count; i++)
+        if (is_name_of_file(s->branches[i].save->tree, inode->scratch->link->name))
+            return true;
+    return is_only_copy(s, inode);
+}
+
+/* The next scratch file or directory of users: start with *at = 0; NULL: there is no more. */
+static const struct tfs_inode *next_scratch(const struct tfs_session *s, size_t *at)
+{
+    const unsigned ours = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
+    struct tfs_map_cell cell;
+
+    while (tfs_map_next(&s->inodes.inodes, at, &cell)) {
+        const struct tfs_inode *inode = cell.value;
+        if (inode->scratch != NULL && inode->scratch->link != NULL &&
+            (inode->scratch->flags & ours) == 0)
+            return inode;
+    }
+    return NULL;
+}
+
+static size_t count_copies(struct tfs_session *s)
+{
+    const struct tfs_inode *inode;
+    size_t count = 0;
+
+    for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;)
+        count += is_copy(s, inode);
+    return count;
+}
+
+/* The highest scratch directory that it lies in, or itself. */
+static const struct tfs_inode *topmost(const struct tfs_session *s, const struct tfs_inode *inode)
+{
+    const struct tfs_inode *above = inode;
+
+    for (; above != NULL && above->scratch != NULL && above->scratch->link != NULL;
+         above = tfs_inode_find(&s->inodes, inode->scratch->parent))
+        inode = above;
+    return inode;
+}
+
+/* How many files go with it. */
+static size_t count_lost(struct tfs_session *s, const struct tfs_inode *top)
+{
+    const struct tfs_inode *inode;
+    size_t count = 0;
+
+    for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;)
+        count += inode->scratch->kind != TFS_SCRATCH_DIRECTORY && topmost(s, inode) == top &&
+                 !is_copy(s, inode);
+    return count;
+}
+
+/* Scratch files that go with the mount, in one line, also for `terrainfs umount`: of a directory
+ * its name and their number. */
+static void tell_scratch(struct tfs_session *s)
+{
+    const struct tfs_inode *inode;
+    struct tfs_buf names = {0};
+    size_t named = 0, more = 0, lost;
+
+    for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;) {
+        if (topmost(s, inode) != inode)
+            continue;
+        if (named == NAMED_MAX || names.size > PATH_MAX) {
+            more++;
+            continue;
+        }
+        if ((lost = count_lost(s, inode)) == 0)
+            continue;
+        tfs_buf_add_text(&names, named++ > 0 ? ", " : "");
+        add_path(s, inode, &names);
+        if (inode->scratch->kind == TFS_SCRATCH_DIRECTORY)
+            tfs_buf_printf(&names, " (%zu file%s)", lost, lost == 1 ? "" : "s");
+    }
+    if (more > 0)
+        tfs_buf_printf(&names, " and %zu more", more);
+    tfs_buf_add_text(&names, named + more == 1 ? " is not kept" : " are not kept");
+    tfs_buf_u8(&names, 0);
+    if (named > 0 && !names.failed) {
+        tfs_ops_message(s, "%s", (const char *)names.data);
+        s->left = strdup((const char *)names.data);
+    }
+    tfs_buf_release(&names);
+}
+
+static bool differs(const struct tfs_branch *branch)
+{
+    return !tfs_doc_same(tfs_store_saved(branch->store), tfs_store_shown(branch->store));
+}
+
+static bool is_unchecked(const struct tfs_inode *inode)
+{
+    return inode->draft != NULL && tfs_draft_is_unchecked(inode->draft);
+}
+
+/* Is every edit that was made in the save? */
+static bool is_all_saved(struct tfs_session *s)
+{
+    struct tfs_map_cell cell;
+    bool saved = true;
+
+    for (size_t i = 0; i < s->branch_count; i++)
+        saved = saved && !differs(&s->branches[i]);
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);)
+        saved = saved && !is_unchecked(cell.value);
+    return saved;
+}
+
+static int add(void *arg, const char *path, struct tfs_span bytes)
+{
+    return tfs_unsaved_add(arg, path, bytes);
+}
+
+static int add_draft(struct tfs_session *s, const struct tfs_inode *inode, const char *path,
+                     struct tfs_unsaved *unsaved)
+{
+    const struct tfs_sparse *sparse = inode->draft->sparse;
+    struct tfs_save *save = tfs_ops_branch(s, &inode->node)->save;
+    struct tfs_error err = {0};
+    struct tfs_blob *text = NULL;
+
+    if (sparse == NULL)
+        return tfs_unsaved_add(unsaved, path, tfs_buf_span(&inode->draft->bytes));
+    int result = sparse->size <= TFS_DRAFT_WHOLE_MAX
+                     ? tfs_sparse_text(sparse, save, &inode->node, &text, &err)
+                     : -EFBIG;
+    if (result == 0)
+        result = tfs_unsaved_add(unsaved, path, tfs_blob_span(text));
+    tfs_blob_unref(text);
+    return result;
+}
+
+static int add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
+{
+    struct tfs_map_cell cell;
+    int failed = 0;
+
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
+        const struct tfs_inode *inode = cell.value;
+        struct tfs_buf path = {0};
+        if (!is_unchecked(inode))
+            continue;
+        tfs_ops_path(s, inode->id, &path);
+        tfs_buf_u8(&path, 0);
+        int result = path.failed ? -ENOMEM : add_draft(s, inode, (const char *)path.data, unsaved);
+        failed = tfs_first_failure(failed, result);
+        tfs_buf_release(&path);
+    }
+    return failed;
+}
+
+static int add_copies(struct tfs_session *s, struct tfs_unsaved *unsaved)
+{
+    const struct tfs_inode *inode;
+    int failed = 0;
+
+    for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;) {
+        struct tfs_buf path = {0};
+        if (!is_copy(s, inode))
+            continue;
+        tfs_buf_add_text(&path, "scratch/");
+        add_path(s, inode, &path);
+        tfs_buf_u8(&path, 0);
+        int result = path.failed ? -ENOMEM
+                                 : add(unsaved, (const char *)path.data,
+                                       tfs_buf_span(&inode->scratch->bytes));
+        failed = tfs_first_failure(failed, result);
+        tfs_buf_release(&path);
+    }
+    return failed;
+}
+
+static int add_changes(struct tfs_session *s, const struct tfs_branch *branch,
+                       struct tfs_unsaved *unsaved)
+{
+    struct tfs_node root = TFS_NODE_ROOT;
+    struct tfs_buf prefix = {0};
+
+    root.store = branch->number;
+    tfs_ops_node_path(s, &root, &prefix);
+    tfs_buf_add_text(&prefix, prefix.size > 0 ? "/" : "");
+    tfs_buf_u8(&prefix, 0);
+    int failed = -ENOMEM;
+    if (!prefix.failed)
+        failed = tfs_changes_files(branch->save, tfs_store_saved(branch->store),
+                                   tfs_store_shown(branch->store), (const char *)prefix.data, add,
+                                   unsaved);
+    tfs_buf_release(&prefix);
+    return failed;
+}
+
+static int fill(void *arg, struct tfs_unsaved *unsaved)
+{
+    struct tfs_session *s = arg;
+    int failed = 0;
+
+    for (size_t i = 0; i < s->branch_count; i++)
+        if (differs(&s->branches[i]))
+            failed = tfs_first_failure(failed, add_changes(s, &s->branches[i], unsaved));
+    failed = tfs_first_failure(failed, add_drafts(s, unsaved));
+    failed = tfs_first_failure(failed, add_copies(s, unsaved));
+    return tfs_first_failure(failed, tfs_quarantine_each(&s->quarantine, add, unsaved));
+}
+
+static int count_one(void *arg, const char *path, struct tfs_span bytes)
+{
+    (void)path;
+    (void)bytes;
+    ++*(size_t *)arg;
+    return 0;
+}
+
+/* Refused texts and copies, with a verb behind them. */
+static void print_kept(size_t refused, size_t copies, struct tfs_buf *out)
+{
+    if (refused > 0)
+        tfs_buf_printf(out, "%zu refused text%s", refused, refused == 1 ? "" : "s");
+    tfs_buf_add_text(out, refused > 0 && copies > 0 ? " and " : "");
+    if (copies > 0)
+        tfs_buf_printf(out, "%zu scratch cop%s of the save", copies,
+                       copies == 1 ? "y of a file" : "ies of files");
+    tfs_buf_add_text(out, refused + copies == 1 ? " is" : " are");
+    tfs_buf_u8(out, 0);
+}
+
+/* What is left, and where it is now; NULL without memory. `saved`: all edits are in the save.
+ * `result`: of storing it. */
+static char *say_left(struct tfs_session *s, bool saved, const char *dir, int result)
+{
+    const char *incomplete = result < 0 ? " (not complete: writing there failed too)" : "";
+    struct tfs_buf kept = {0};
+    char *said = NULL;
+    size_t count = 0;
+    int length;
+
+    (void)tfs_quarantine_each(&s->quarantine, count_one, &count);
+    print_kept(count, count_copies(s), &kept);
+    if (dir == NULL)
+        length = tfs_print(
+            &said, "%s kept beside the save: %s",
+            saved ? "refused texts and copies could not be" : "edits could not be saved, nor",
+            strerror(-result));
+    else if (saved)
+        length = tfs_print(&said, "%s kept in %s%s", kept.failed ? "files are" : (char *)kept.data,
+                           dir, incomplete);
+    else
+        length = tfs_print(&said, "not everything could be saved; what was not is in %s%s", dir,
+                           incomplete);
+    tfs_buf_release(&kept);
+    return length < 0 ? NULL : said;
+}
+
+static void store_unsaved(struct tfs_session *s, bool saved)
+{
+    const struct tfs_save *save = s->branches[0].save;
+    const struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
+    char *dir = s->aside;
+
+    s->aside = NULL;
+    if (s->quarantine.dropped > 0)
+        tfs_ops_message(s, "%zu older refused text%s let go to keep newer ones",
+                        s->quarantine.dropped, s->quarantine.dropped == 1 ? " was" : "s were");
+    int result = tfs_unsaved_store(&whose, fill, s, &dir);
+    free(s->left);
+    s->left = say_left(s, saved, dir, result);
+    if (s->left != NULL)
+        tfs_ops_message(s, "%s", s->left);
+    free(dir);
+}
+
+/* Did the last sync of every save succeed? What is written may else be lost in a power cut. */
+static bool is_durable(const struct tfs_session *s)
+{
+    bool durable = true;
+
+    for (size_t i = 0; i < s->branch_count; i++)
+        durable = durable && !tfs_store_unsaved(s->branches[i].store);
+    return durable;
+}
+
+static void tell_not_durable(struct tfs_session *s)
+{
+    free(s->left);
+    s->left = strdup("everything is written, but the disk did not confirm it: "
+                     "a power cut may take the last edits back");
+    if (s->left != NULL)
+        tfs_ops_message(s, "%s", s->left);
+}
+
+/* For the next mount: when the chunks that somebody looked at changed last. */
+static void keep_times(struct tfs_session *s, struct tfs_branch *branch)
+{
+    const struct tfs_doc *doc = tfs_store_saved(branch->store);
+    struct tfs_kept_notes notes = {0};
+    struct tfs_times times;
+
+    for (size_t i = 0; i < doc->count; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
+        struct tfs_node node = tfs_node_of_chunk(chunk);
+        node.store = branch->number;
+        if (tfs_views_latest(&s->views, &node, branch->save->tree->chunk.count, &times))
+            tfs_kept_times_note(&branch->kept, &notes, branch->save, doc, chunk, times.mtime,
+                                times.ctime);
+    }
+    tfs_kept_times_write(&branch->kept, &notes);
+}
+
+int tfs_session_finish(struct tfs_session *s)
+{
+    tfs_reserve_release(&s->reserve);
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_check_left(s, true);
+    pthread_mutex_unlock(&s->lock);
+    stop_stores(s);
+    tfs_notify_stop(s->notify); /* answers may still hold inodes */
+    tell_scratch(s);
+    for (size_t i = 0; i < s->branch_count && s->options.keep_times; i++)
+        if (!differs(&s->branches[i]))
+            keep_times(s, &s->branches[i]);
+    const bool saved = is_all_saved(s);
+    const bool nothing = saved && tfs_quarantine_is_empty(&s->quarantine) && count_copies(s) == 0;
+    if (nothing && is_durable(s))
+        return 0;
+    if (nothing)
+        tell_not_durable(s);
+    else
+        store_unsaved(s, saved && !s->quarantine.edits);
+    return 3;
+}
+
+const char *tfs_session_left(const struct tfs_session *s)
+{
+    return s->left;
+}
+
+void tfs_session_close(struct tfs_session *s)
+{
+    stop_stores(s);
+    tfs_notify_stop(s->notify);
+    tfs_reserve_release(&s->reserve);
+    tfs_inodes_release(&s->inodes);
+    tfs_overlay_release(&s->overlay);
+    tfs_views_release(&s->views);
+    for (size_t i = 0; i < s->branch_count; i++) {
+        tfs_store_close(s->branches[i].store);
+        tfs_kept_times_release(&s->branches[i].kept);
+        free(s->branches[i].name);
+    }
+    for (uint32_t i = 0; i < s->above_count; i++)
+        free(s->above[i].name);
+    free(s->above);
+    free(s->branches);
+    free(s->aside);
+    free(s->left);
+    tfs_notify_close(s->notify);
+    pthread_cond_destroy(&s->closed);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}

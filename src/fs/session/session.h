@@ -1,0 +1,205 @@
+/*
+ * A session: a save, or several, being shown and edited through names, inodes and handles. It puts
+ * together what its modules do: stores (documents and commits), views (sizes, times, bytes), drafts
+ * (what is being written), the overlay (scratch files, whiteouts) and the quarantine.
+ * Knows no FUSE and no format: front ends call it with ids and handles, formats are behind lens and
+ * container.
+ *
+ * Ids. The root is 1. Ids of schema files are computed (fs/tree/node.h); what was created, renamed
+ * or recreated has an id from a table. Every attribute given out (struct tfs_attr) counts as one
+ * lookup of a table id, which tfs_session_forget takes back.
+ *
+ * Threads. Any call may come from any thread. Calls that can lead to a commit do not wait: they
+ * take a `struct tfs_reply` and answer through it, from another thread or before they return,
+ * exactly once. All others return their answer; some wait for bytes to be rendered, for closes that
+ * have begun, or for chunks to be read. A negative return is a negative errno.
+ */
+#ifndef TFS_FS_SESSION_SESSION_H
+#define TFS_FS_SESSION_SESSION_H
+
+#include <sys/statvfs.h>
+#include <time.h>
+
+#include "fs/store/store.h"
+#include "fs/tree/tree.h"
+
+struct tfs_session_options {
+    bool read_only;
+    bool commit_auto; /* of struct tfs_store_options, as the next */
+    unsigned commit_seconds;
+    uint64_t scratch_limit;  /* bytes of all scratch files together */
+    uint64_t cache_limit;    /* bytes of rendered files */
+    size_t changes_limit;    /* files whose times and changes are known one by one; 0: the usual */
+    uint64_t rejected_limit; /* bytes of .terrainfs/rejected; 0: the usual */
+    enum tfs_conflict conflict;
+    unsigned linger_ms;   /* how long removed and hidden names stay away; 0: two seconds */
+    unsigned fragment_ms; /* how long a close waits for the rest of another's write; 0: 100 */
+    unsigned closing_ms;  /* how long an open waits for what was written to be checked, when its
+                           * writers are gone; 0: ten seconds */
+    bool keep_times;      /* fs/tree/kept_times.h */
+    int exit_fd;          /* shown in .terrainfs/status as `exit`, -1: none */
+};
+
+/* What the session asks of its front end; each may be NULL. Called without the session's lock, the
+ * first never from a call that the front end made for the same id and is still in. */
+struct tfs_events {
+    void (*invalidate)(void *arg,
+                       uint64_t id); /* data, attributes and listing of an inode are stale */
+    void *invalidate_arg;
+    /* Returns when every tfs_session_release has ended that the front end had to call before the
+     * call from which this one comes: they are called by several threads, in no order. */
+    void (*settle)(void *arg);
+    void *settle_arg;
+    void (*message)(void *arg, const char *line); /* one line for stderr or syslog */
+    void *message_arg;
+};
+
+struct tfs_session;
+struct tfs_handle; /* an open file */
+
+struct tfs_attr {
+    uint64_t id;
+    struct stat st;
+    bool changing; /* do not cache: somebody is writing it, or a control file */
+    bool renames;  /* do not cache the name: another file can change it */
+};
+
+struct tfs_reply {
+    void (*done)(void *arg, int result,
+                 const struct tfs_attr *attr); /* attr: mkdir, setattr; else NULL */
+    void *arg;
+};
+
+/* Several saves in one tree: each is shown below a path of its own, of which none is the beginning
+ * of another; and each has its own thread, lock, conflicts and read-only reason. Nothing is moved
+ * from one to another (EXDEV). */
+struct tfs_session_part {
+    const char *path; /* "zones/overworld": plain names, joined by slashes; "": the only one */
+    struct tfs_save *save;
+};
+
+/* Takes over the saves (closed by tfs_session_close) and starts their threads; none is taken over
+ * when it fails. */
+int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
+                          const struct tfs_session_options *options,
+                          const struct tfs_events *events, struct tfs_session **session,
+                          struct tfs_error *err);
+
+/* The same for one save. */
+static inline int tfs_session_open(struct tfs_save *save, const struct tfs_session_options *options,
+                                   const struct tfs_events *events, struct tfs_session **session,
+                                   struct tfs_error *err)
+{
+    const struct tfs_session_part part = {"", save};
+
+    return tfs_session_open_many(&part, 1, options, events, session, err);
+}
+
+/* A file at the root that nobody can change, with these bytes: what stands beside several saves.
+ * Comes before the first call of a front end. */
+int tfs_session_add_file(struct tfs_session *session, const char *name, struct tfs_span bytes);
+
+/* Checks what was written, commits, and stores what cannot be saved beside the save, also scratch
+ * files that hold what the save held. 0: everything that was written is in the save, and no such
+ * file was left; else 3. Front end calls must have ended. */
+int tfs_session_finish(struct tfs_session *session);
+/* What could not be saved or was refused, and where it is now, or which scratch files went with the
+ * session, as a sentence; NULL: there is none. The session's. */
+const char *tfs_session_left(const struct tfs_session *session);
+void tfs_session_close(struct tfs_session *session);
+
+/* ---- names ---- */
+int tfs_session_lookup(struct tfs_session *session, uint64_t parent, const char *name,
+                       struct tfs_attr *attr);
+void tfs_session_forget(struct tfs_session *session, uint64_t id, uint64_t count);
+void tfs_session_mkdir(struct tfs_session *session, uint64_t parent, const char *name, mode_t mode,
+                       uid_t uid, gid_t gid, struct tfs_reply reply);
+void tfs_session_rmdir(struct tfs_session *session, uint64_t parent, const char *name,
+                       struct tfs_reply reply);
+int tfs_session_unlink(struct tfs_session *session, uint64_t parent, const char *name);
+void tfs_session_rename(struct tfs_session *session, uint64_t parent, const char *name,
+                        uint64_t new_parent, const char *new_name, bool no_replace,
+                        struct tfs_reply reply);
+/* Hard links are refused. */
+int tfs_session_link(struct tfs_session *session, uint64_t parent, const char *name);
+int tfs_session_symlink(struct tfs_session *session, uint64_t parent, const char *name,
+                        const char *target, uid_t uid, gid_t gid, struct tfs_attr *attr);
+/* The target, malloc'ed. */
+int tfs_session_readlink(struct tfs_session *session, uint64_t id, char **target);
+
+/* ---- attributes ---- */
+enum tfs_set {
+    TFS_SET_MODE = 1,
+    TFS_SET_UID = 2,
+    TFS_SET_GID = 4,
+    TFS_SET_SIZE = 8,
+    TFS_SET_ATIME = 16,
+    TFS_SET_MTIME = 32,
+};
+
+int tfs_session_getattr(struct tfs_session *session, uint64_t id, struct tfs_attr *attr);
+/* `values` as st_mode, st_uid, st_gid, st_size, st_atim, st_mtim, chosen by `set`. handle: NULL
+ * when the caller has no open file; setting the size without one is a commit point. */
+void tfs_session_setattr(struct tfs_session *session, uint64_t id, struct tfs_handle *handle,
+                         const struct stat *values, unsigned set, struct tfs_reply reply);
+
+/* ---- files ---- */
+/* flags: O_ACCMODE, O_APPEND and O_TRUNC count. *keep: what a cache holds of this file is still
+ * true. ESTALE: the caller may believe in a wrong size; it looks the file up again and comes back
+ * once.
+ */
+int tfs_session_open_file(struct tfs_session *session, uint64_t id, int flags, pid_t caller,
+                          struct tfs_handle **handle, bool *keep);
+int tfs_session_create(struct tfs_session *session, uint64_t parent, const char *name, mode_t mode,
+                       uid_t uid, gid_t gid, int flags, struct tfs_handle **handle,
+                       struct tfs_attr *attr);
+/* *bytes stay valid while *hold is referenced (the caller unrefs it). handle may be NULL. */
+int tfs_session_read(struct tfs_session *session, uint64_t id, struct tfs_handle *handle,
+                     uint64_t offset, size_t size, struct tfs_blob **hold, struct tfs_span *bytes);
+/* These bytes were given to the kernel: gets ready what comes next, if the file is one for that. By
+ * a thread that need not answer anything now. */
+void tfs_session_read_ahead(struct tfs_session *session, uint64_t id, uint64_t offset, size_t size);
+/* from_cache: pages of a mapping, which lie where they lie; else a handle opened with O_APPEND
+ * writes at the end, whatever `offset` is. The kernel hands a long write over in parts that end
+ * where pages end: a part of it by one caller holds up the flush of others until the rest comes,
+ * for fragment_ms at the most. caller: the thread. */
+int tfs_session_write(struct tfs_session *session, struct tfs_handle *handle, pid_t caller,
+                      uint64_t offset, struct tfs_span bytes, bool from_cache);
+void tfs_session_flush(struct tfs_session *session, struct tfs_handle *handle, pid_t caller,
+                       struct tfs_reply reply);
+void tfs_session_fsync(struct tfs_session *session, struct tfs_handle *handle,
+                       struct tfs_reply reply);
+void tfs_session_release(struct tfs_session *session, struct tfs_handle *handle);
+
+/* ---- directories ---- */
+struct tfs_dirent {
+    const char *name;
+    uint64_t next;        /* offset that continues behind this entry */
+    struct tfs_attr attr; /* st_ino and the type in st_mode always; the rest if `known` */
+    bool known;           /* attributes were wanted, and cheap */
+};
+
+/* Gives one entry; returns false when the caller's buffer is full (the entry is then not taken). */
+typedef bool (*tfs_dirent_fn)(void *arg, const struct tfs_dirent *entry);
+
+/* Which entries of a listing come with their attributes, where those are cheap. */
+enum tfs_listed { TFS_LISTED_NONE, TFS_LISTED_DIRECTORIES, TFS_LISTED_ALL };
+
+/* Entries from `offset` on (0: the first). Offsets stay valid while entries come and go, so a
+ * directory needs no opening. Entries other than `.` and `..` that are `known` count as lookups.
+ */
+int tfs_session_read_directory(struct tfs_session *session, uint64_t id, uint64_t offset,
+                               enum tfs_listed attributes, tfs_dirent_fn give, void *arg);
+/* Ends the whiteouts of the directory and commits. */
+void tfs_session_fsync_directory(struct tfs_session *session, uint64_t id, struct tfs_reply reply);
+
+/* ---- the save ---- */
+int tfs_session_statfs(struct tfs_session *session, struct statvfs *st);
+
+/* Is the save of this file still the one that was read, and can it be read? If not, `run` is called
+ * once it was looked at (reloaded, or a conflict): for the front end's open. */
+bool tfs_session_current(struct tfs_session *session, uint64_t id);
+int tfs_session_after_check(struct tfs_session *session, uint64_t id, void (*run)(void *arg),
+                            void *arg);
+
+#endif

@@ -1,0 +1,382 @@
+/*
+ * The journal of a store: what was accepted and does not go straight into the save is appended to
+ * it and durable before the caller hears so; the save follows. Run by the store's thread only.
+ *
+ * Invariants:
+ *   1. save and journal on disk say together what `journaled` shows; without a journal, what
+ *      `saved` shows;
+ *   2. the journal belongs to the document `journal_base`: when another one is saved, it is removed
+ * or replaced by one that belongs to that;
+ *   3. while the save is rewritten, the journal knows the hash of the new one before it takes the
+ *      place of the old one: a crash at any moment leaves either save, and the edits that it lacks.
+ *      So what is appended first leads to what is shown from the new one, too: an edit that puts
+ *      back what the old one has is an edit of the new one;
+ *   4. before more than one file of a save is written, the journal holds all of it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "formats/journal.h"
+#include "fs/store/state.h"
+
+#define PART         4                    /* of the save: a record that is larger is not worth it */
+#define LARGE        (UINT64_C(16) << 20) /* the same of a save of several files */
+#define JOURNAL_FULL (UINT64_C(64) << 20) /* the save should follow, and old records go */
+
+/* Can there be a journal? */
+static bool is_possible(const struct tfs_store *store)
+{
+    const struct tfs_save *save = store->save;
+
+    return !store->options.read_only && !save->no_journal &&
+           !tfs_container_is_database(save->container);
+}
+
+bool tfs_store_journals(const struct tfs_store *store)
+{
+    return (store->options.commit_auto || store->options.commit_seconds > 0) && is_possible(store);
+}
+
+static bool has_files(const struct tfs_store *store)
+{
+    return store->save->container->journal != NULL;
+}
+
+static void set_journaled(struct tfs_store *store, struct tfs_doc *base, struct tfs_doc *doc)
+{
+    if (base != NULL)
+        tfs_doc_ref(base);
+    if (doc != NULL)
+        tfs_doc_ref(doc);
+    tfs_doc_unref(store->journal_base);
+    tfs_doc_unref(store->journaled);
+    store->journal_base = base;
+    store->journaled = doc;
+    store->journal_behind = false;
+}
+
+static void count_edits(struct tfs_store *store, size_t edits)
+{
+    pthread_mutex_lock(&store->lock);
+    store->journal_edits = edits;
+    pthread_mutex_unlock(&store->lock);
+}
+
+size_t tfs_store_journal_edits(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    size_t edits = store->journal_edits;
+    pthread_mutex_unlock(&store->lock);
+    return edits;
+}
+
+/* `journal` takes the place of the one there was. It was made with the mark of a rewrite under
+ * way. */
+static void set_journal(struct tfs_store *store, struct tfs_journal *journal)
+{
+    tfs_journal_close(store->journal);
+    store->journal = journal;
+    store->holds_mark = store->marked.begun;
+}
+
+static void let_go(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->journal_lock);
+    set_journal(store, NULL);
+    pthread_mutex_unlock(&store->journal_lock);
+    set_journaled(store, NULL, NULL);
+    count_edits(store, 0);
+}
+
+/* ---- what is accepted ------------------------------------------------------------------------ */
+
+static uint64_t size_of(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->journal_lock);
+    uint64_t size = store->journal != NULL ? tfs_journal_size(store->journal) : 0;
+    pthread_mutex_unlock(&store->journal_lock);
+    return size;
+}
+
+static bool is_broken(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->journal_lock);
+    bool broken = tfs_journal_broken(store->journal);
+    pthread_mutex_unlock(&store->journal_lock);
+    return broken;
+}
+
+/* A journal that goes on growing, because the save cannot follow, says the same chunks again and
+ * again: a new one says each once. */
+static bool is_overgrown(struct tfs_store *store)
+{
+    const uint64_t size = size_of(store);
+
+    return size > JOURNAL_FULL && size / 2 > store->journal_begun;
+}
+
+/* Is there a journal that more can be appended to? */
+static bool goes_on(struct tfs_store *store)
+{
+    return store->journal != NULL && !store->journal_unsure && !is_broken(store) &&
+           !is_overgrown(store) && store->journal_base->version == store->saved->version;
+}
+
+/* `written`: it leads also from what is being written. */
+static int make_record(struct tfs_store *store, const struct tfs_doc *from, bool written,
+                       struct tfs_buf *record, struct tfs_error *err)
+{
+    const struct tfs_doc *other = written ? store->rewrite.completed : NULL;
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return tfs_record_make(store->save, from, other, store->shown, now, record, err);
+}
+
+static int append(struct tfs_store *store, struct tfs_error *err)
+{
+    struct tfs_buf record = {0};
+
+    if (make_record(store, store->journaled, store->journal_behind, &record, err) == 0) {
+        pthread_mutex_lock(&store->journal_lock);
+        if (tfs_journal_append(store->journal, TFS_JOURNAL_EDIT, tfs_buf_span(&record), err) == 0)
+            tfs_journal_sync(store->journal, err);
+        pthread_mutex_unlock(&store->journal_lock);
+    }
+    tfs_buf_release(&record);
+    if (err->code == 0)
+        set_journaled(store, store->journal_base, store->shown);
+    return err->code;
+}
+
+/* The hash of what is saved. While the save is rewritten it must be known. Of several files it is
+ * in the records. */
+static int find_hash(struct tfs_store *store, struct tfs_error *err)
+{
+    if (store->hash_version == store->saved->version || store->save->container->hash == NULL)
+        return 0;
+    if (tfs_store_is_rewriting(store))
+        return tfs_fail(err, -EBUSY, "no journal can be made while the save is written");
+    pthread_mutex_lock(&store->io);
+    if (store->save->container->hash(store->save, &store->hash, err) == 0)
+        store->hash_version = store->saved->version;
+    pthread_mutex_unlock(&store->io);
+    return err->code;
+}
+
+static int create_journal(struct tfs_store *store, struct tfs_error *err)
+{
+    struct tfs_journal *journal = NULL;
+
+    pthread_mutex_lock(&store->journal_lock);
+    if (tfs_journal_create(store->journal_beside, &store->st, store->hash, &store->marked,
+                           store->first, &journal, err) == 0)
+        set_journal(store, journal);
+    pthread_mutex_unlock(&store->journal_lock);
+    return err->code;
+}
+
+/* A new journal with all that the save lacks; an old one stays until the new one is durable. After
+ * a failure either of them may be there. The writer must not end between the moment that the new
+ * one is made of and the moment that it is there; of several files it may go on to the next one
+ * before, and the new one says so. */
+static int begin(struct tfs_store *store, struct tfs_error *err)
+{
+    struct tfs_buf record = {0};
+
+    if (store->journal_beside == NULL)
+        store->journal_beside = tfs_journal_beside(store->save);
+    if (store->journal_beside == NULL)
+        return tfs_fail_memory(err);
+    if (make_record(store, store->saved, true, &record, err) == 0 && find_hash(store, err) == 0) {
+        store->journal_unsure = true;
+        store->first = tfs_buf_span(&record);
+        create_journal(store, err);
+    }
+    tfs_buf_release(&record);
+    if (err->code < 0)
+        return err->code;
+    store->journal_unsure = false;
+    store->journal_begun = size_of(store);
+    set_journaled(store, store->saved, store->shown);
+    return 0;
+}
+
+/* What a journal holds that could not be made durable is not known: a new one takes its place. */
+static int append_or_replace(struct tfs_store *store, struct tfs_error *err)
+{
+    struct tfs_error first = {0};
+
+    if (append(store, &first) == 0)
+        return 0;
+    if (!is_broken(store))
+        return tfs_fail(err, first.code, "%s", first.text);
+    return begin(store, err);
+}
+
+int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err)
+{
+    const bool more = goes_on(store);
+    const struct tfs_doc *from = more ? store->journaled : store->saved;
+    const uint64_t held = store->journaled != NULL ? store->journaled->version : 0;
+
+    if (from->version == store->shown->version)
+        return 0;
+    if ((more ? append_or_replace(store, err) : begin(store, err)) == 0 &&
+        held != store->shown->version)
+        count_edits(store, store->journal_edits + 1);
+    return err->code;
+}
+
+bool tfs_store_journal_is_too_much(struct tfs_store *store)
+{
+    const struct tfs_doc *from = goes_on(store) ? store->journaled : store->saved;
+
+    return tfs_record_size(from, store->shown) >
+           (has_files(store) ? LARGE : (uint64_t)store->st.st_size / PART);
+}
+
+int tfs_store_journal_cover(struct tfs_store *store, struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+
+    if (!is_possible(store) || !has_files(store))
+        return 0;
+    if (!tfs_journal_files_many(store->save, store->saved, store->shown) ||
+        tfs_store_journal_add(store, &why) == 0 || tfs_journal_spared(why.code))
+        return 0;
+    return tfs_fail(err, why.code, "%s", why.text);
+}
+
+bool tfs_store_journal_is_full(struct tfs_store *store)
+{
+    return size_of(store) > JOURNAL_FULL;
+}
+
+/* ---- when the save follows ------------------------------------------------------------------- */
+
+/* That the journal does not hear of it does not hold up the rewrite: after a crash right behind it
+ * the edits would be set aside as files, though the save holds them. */
+static int on_finished(void *arg, struct tfs_hash hash, struct tfs_error *err)
+{
+    struct tfs_store *store = arg;
+    struct tfs_error ignored = {0};
+
+    (void)err;
+    pthread_mutex_lock(&store->journal_lock);
+    store->marked.done = true;
+    store->marked.finished = hash;
+    if (store->journal != NULL && store->holds_mark && !tfs_journal_broken(store->journal) &&
+        tfs_journal_append_done(store->journal, hash, &ignored) == 0)
+        (void)tfs_journal_sync(store->journal, &ignored);
+    pthread_mutex_unlock(&store->journal_lock);
+    return 0;
+}
+
+/* The same of one of several files. */
+static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
+{
+    struct tfs_store *store = arg;
+    struct tfs_error ignored = {0};
+
+    pthread_mutex_lock(&store->journal_lock);
+    if (store->marked.begun)
+        tfs_record_wrote_put(&store->marked.wrote, (struct tfs_record_file){file, hash}, whole);
+    if (store->journal != NULL && !tfs_journal_broken(store->journal))
+        (void)tfs_record_wrote(store->journal, (struct tfs_record_file){file, hash},
+                               whole && store->holds_mark, &ignored);
+    pthread_mutex_unlock(&store->journal_lock);
+}
+
+void tfs_store_journal_mark(struct tfs_store *store)
+{
+    struct tfs_error ignored = {0};
+
+    if (!is_possible(store))
+        return;
+    (void)find_hash(store, &ignored);
+    pthread_mutex_lock(&store->journal_lock);
+    store->marked = (struct tfs_journal_mark){.begun = true};
+    /* Also one that belongs to the save before this one. Without the mark it does not hear of the
+     * new save either: edits would be applied to it that it holds, on top of later ones. */
+    store->holds_mark =
+        store->journal != NULL &&
+        tfs_journal_append(store->journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &ignored) == 0;
+    pthread_mutex_unlock(&store->journal_lock);
+    store->journal_marked = store->journal_edits;
+    store->journal_behind =
+        store->journal != NULL && store->journaled->version != store->shown->version;
+}
+
+void tfs_store_journal_unmark(struct tfs_store *store, bool saved)
+{
+    pthread_mutex_lock(&store->journal_lock);
+    const struct tfs_journal_mark mark = store->marked;
+    tfs_buf_release(&store->marked.wrote);
+    store->marked = (struct tfs_journal_mark){0};
+    pthread_mutex_unlock(&store->journal_lock);
+    store->hash = mark.finished;
+    store->hash_version = saved && mark.done ? store->saved->version : 0;
+    if (saved)
+        count_edits(store, store->journal_edits - store->journal_marked);
+}
+
+void tfs_store_journal_reached(struct tfs_store *store, struct tfs_doc *reached)
+{
+    if (store->journal_base == NULL || store->journal_base->version != store->saved->version)
+        return;
+    tfs_doc_ref(reached);
+    tfs_doc_unref(store->journal_base);
+    store->journal_base = reached;
+}
+
+void tfs_store_journal_watch(struct tfs_store *store)
+{
+    store->save->rewrite = (struct tfs_rewrite){on_finished, on_wrote, store};
+}
+
+static int remove_journal(struct tfs_store *store, struct tfs_error *err)
+{
+    return store->journal_beside == NULL ? 0 : tfs_journal_remove(store->journal_beside, err);
+}
+
+void tfs_store_journal_settle(struct tfs_store *store)
+{
+    struct tfs_error err = {0};
+
+    if ((store->journal == NULL && !store->journal_unsure) || tfs_store_is_rewriting(store))
+        return;
+    /* Our edits stand on another save now: the old journal would set them aside after a crash. */
+    if (tfs_store_differs(store) && !store->unshown && store->journal != NULL &&
+        store->journal_base->version != store->saved->version) {
+        if (tfs_store_journal_add(store, &err) < 0)
+            tfs_store_log(store, &err);
+        return;
+    }
+    if (tfs_store_differs(store) || store->unshown)
+        return;
+    int result = remove_journal(store, &err);
+    if (result == -ENOMEM)
+        return; /* tried again with the next batch, and at the end */
+    if (result < 0)
+        tfs_store_log(store, &err);
+    store->journal_unsure = false;
+    let_go(store);
+}
+
+void tfs_store_journal_take_back(struct tfs_store *store)
+{
+    struct tfs_error err = {0};
+
+    if (is_possible(store) && (store->journal != NULL || store->journal_unsure) &&
+        tfs_store_differs(store) && tfs_store_journal_add(store, &err) < 0)
+        tfs_store_log(store, &err);
+}
+
+void tfs_store_journal_close(struct tfs_store *store)
+{
+    tfs_store_journal_settle(store);
+    let_go(store);
+    free(store->journal_beside);
+}

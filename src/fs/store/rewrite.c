@@ -1,0 +1,155 @@
+/*
+ * The save is written by a thread of its own, so that edits are accepted, and readers served, while
+ * the disk works. One rewrite at a time, of one document:
+ *
+ *   state    event                      next
+ *   RESTS    tfs_store_rewrite_begin    WRITES
+ *   WRITES   the writer is done         ENDED, and the store's thread is woken
+ *   ENDED    tfs_store_rewrite_end      RESTS
+ *
+ * From WRITES to ENDED the save and its container are the writer's: the store's thread applies
+ * edits, which only fetch chunks, reads regions that nobody has asked for before (the document of
+ * the save gets those at the end), and appends to the journal, whose lock both take. A database has
+ * no journal: its transaction is the store's thread's own, and those that edit wait for it.
+ */
+#include "fs/store/state.h"
+
+static void set_state(struct tfs_store *store, enum tfs_rewrite_state state)
+{
+    pthread_mutex_lock(&store->lock);
+    store->rewrite.state = state;
+    pthread_cond_signal(&store->rewrite.work);
+    pthread_mutex_unlock(&store->lock);
+}
+
+static void write_save(struct tfs_store *store)
+{
+    struct tfs_rewrite_work *r = &store->rewrite;
+    const int64_t begun = tfs_store_now(store);
+
+    tfs_error_reset(&r->err);
+    pthread_mutex_lock(&store->io);
+    r->result = store->save->container->commit(store->save, r->doc, &r->err);
+    pthread_mutex_unlock(&store->io);
+    r->took_ms = tfs_store_now(store) - begun;
+}
+
+static void *run(void *arg)
+{
+    struct tfs_store *store = arg;
+    struct tfs_rewrite_work *r = &store->rewrite;
+
+    pthread_mutex_lock(&store->lock);
+    for (;;) {
+        while (r->state != TFS_REWRITE_WRITES && !r->stop)
+            pthread_cond_wait(&store->rewrite.work, &store->lock);
+        if (r->state != TFS_REWRITE_WRITES)
+            break;
+        pthread_mutex_unlock(&store->lock);
+        write_save(store);
+        pthread_mutex_lock(&store->lock);
+        r->state = TFS_REWRITE_ENDED;
+        pthread_cond_signal(&store->work);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return NULL;
+}
+
+void tfs_store_rewriter_start(struct tfs_store *store)
+{
+    const struct tfs_container *container = store->save->container;
+    struct tfs_rewrite_work *r = &store->rewrite;
+
+    if (!tfs_container_is_database(container) && !store->options.read_only)
+        r->started = pthread_create(&r->thread, NULL, run, store) == 0;
+}
+
+void tfs_store_rewriter_stop(struct tfs_store *store)
+{
+    struct tfs_rewrite_work *r = &store->rewrite;
+
+    if (!r->started)
+        return;
+    pthread_mutex_lock(&store->lock);
+    r->stop = true;
+    pthread_cond_signal(&store->rewrite.work);
+    pthread_mutex_unlock(&store->lock);
+    pthread_join(r->thread, NULL);
+    r->started = false;
+}
+
+void tfs_store_rewrite_begin(struct tfs_store *store)
+{
+    struct tfs_rewrite_work *r = &store->rewrite;
+
+    tfs_store_journal_mark(store);
+    r->doc = tfs_doc_ref(store->shown);
+    r->completed = tfs_doc_ref(r->doc);
+    tfs_pace_begin(&store->pace);
+    if (r->started) {
+        set_state(store, TFS_REWRITE_WRITES);
+        return;
+    }
+    write_save(store);
+    set_state(store, TFS_REWRITE_ENDED);
+}
+
+void tfs_store_rewrite_wait(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    while (store->rewrite.state == TFS_REWRITE_WRITES)
+        pthread_cond_wait(&store->work, &store->lock);
+    pthread_mutex_unlock(&store->lock);
+}
+
+static void set_saved(struct tfs_store *store, struct tfs_doc *doc, bool all)
+{
+    pthread_mutex_lock(&store->lock);
+    tfs_doc_unref(store->saved);
+    store->saved = tfs_doc_ref(doc);
+    store->commits += all;
+    store->st = store->save->st;
+    pthread_mutex_unlock(&store->lock);
+    store->conflict = store->conflict && !all;
+}
+
+/* Of several files some were written before one failed. What is shown, also once the edits of a
+ * caller are taken back, has to be brought to those, too. */
+static void set_reached(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->io);
+    struct tfs_doc *reached = store->save->doc;
+    if (store->save->container->journal != NULL && reached->version != store->saved->version) {
+        tfs_store_journal_reached(store, reached);
+        set_saved(store, reached, false);
+    }
+    pthread_mutex_unlock(&store->io);
+}
+
+int tfs_store_rewrite_end(struct tfs_store *store, struct tfs_error *err)
+{
+    struct tfs_rewrite_work *r = &store->rewrite;
+    struct tfs_error ignored = {0};
+
+    if (r->result < 0)
+        tfs_fail(err, r->result, "%s", r->err.text);
+    tfs_pace_end(&store->pace, r->took_ms);
+    pthread_mutex_lock(&store->io);
+    tfs_store_complete_written(store);
+    pthread_mutex_unlock(&store->io);
+    if (r->result == 0) {
+        pthread_mutex_lock(&store->io);
+        set_saved(store, r->doc, true);
+        /* What is written stays written if that has to wait. */
+        (void)tfs_store_follow(store, r->doc, &ignored);
+        pthread_mutex_unlock(&store->io);
+    } else {
+        set_reached(store);
+    }
+    tfs_store_journal_unmark(store, r->result == 0);
+    tfs_doc_unref(r->doc);
+    tfs_doc_unref(r->completed);
+    r->doc = r->completed = NULL;
+    set_state(store, TFS_REWRITE_RESTS);
+    return err->code;
+}

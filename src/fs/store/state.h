@@ -1,0 +1,180 @@
+/*
+ * What a store is made of. Private to its files, each of which calls only those before it:
+ *
+ *   store.c     edits, publishing, taking edits back
+ *   conflict.c  changes of the save by other programs
+ *   journal.c   what was accepted and is not in the save yet
+ *   pace.c      when the save follows
+ *   rewrite.c   the save is written, by a thread of its own
+ *   thread.c    the queue, who waits for what, opening and closing
+ *
+ * Invariants:
+ *  1. `lock` guards the fields below it; nothing is called while it is held. The thread alone
+ *     changes `shown` and `saved`, and so reads them without it.
+ *  2. `io` is held while the save's container is at work (commit, changed, reload); before `lock`.
+ *     `journal_lock` is held while the journal is written, and a file that takes its place; after
+ *     `io`, before `lock`.
+ *  3. `shown` and `saved` differ while edits wait for a commit.
+ *  4. A slot below `key_count` is never given to another chunk, whatever becomes of the edit that
+ *     gave it out.
+ */
+#ifndef TFS_FS_STORE_STATE_H
+#define TFS_FS_STORE_STATE_H
+
+#include <pthread.h>
+
+#include "base/journal.h"
+#include "fs/store/store.h"
+#include "fs/store/pace.h"
+
+#define TFS_POLL_MS 1000
+
+enum tfs_rewrite_state { TFS_REWRITE_RESTS, TFS_REWRITE_WRITES, TFS_REWRITE_ENDED };
+
+/* A rewrite of the save: rewrite.c. */
+struct tfs_rewrite_work {
+    pthread_t thread;
+    bool started;                 /* else the store's thread writes itself */
+    pthread_cond_t work;          /* `state` or `stop` changed */
+    enum tfs_rewrite_state state; /* guarded by the store's lock, as is `stop` */
+    bool stop;
+    struct tfs_doc *doc; /* what is written, until RESTS; NULL: nothing. The thread's own, as: */
+    struct tfs_doc *completed; /* the same with chunks that were read since; else `doc` again */
+    struct tfs_doc *base;      /* what was saved when the first of those were read; else NULL */
+    int result;                /* from here on: the writer's until ENDED */
+    struct tfs_error err;
+    int64_t took_ms;
+};
+
+struct tfs_store {
+    struct tfs_save *save;
+    struct tfs_store_options options;
+    struct tfs_store_client client;
+    _Atomic int broken; /* the save on disk cannot be read any more: negative errno */
+    pthread_mutex_t io;
+
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* the queue, `woken` or `stop` changed */
+    struct tfs_doc *shown, *saved;
+    struct tfs_key *keys; /* slot -> coordinate; group UINT32_MAX: gone */
+    uint32_t key_count;
+    struct stat st; /* of the save, at the last reading or commit */
+    uint64_t commits;
+    size_t journal_edits; /* that only the journal holds */
+    struct tfs_job *queue, **queue_end;
+    bool woken, stop;
+
+    pthread_mutex_t journal_lock;
+    struct tfs_journal *journal;    /* NULL: none. Set by the thread */
+    struct tfs_journal_mark marked; /* what the rewrite under way has come to */
+    bool holds_mark;                /* the journal has the mark of that */
+
+    /* The thread's own. */
+    pthread_t thread;
+    bool started;
+    bool outside;   /* save->doc was read again, and has what another program wrote */
+    bool unshown;   /* save->doc was read, but could not be shown yet: nothing is edited before */
+    bool conflict;  /* the save changed under our edits, nobody decided yet, and the log says so */
+    bool overruled; /* accepted edits were set aside, and no barrier was told */
+    struct tfs_rewrite_work rewrite;
+    struct tfs_job *in_rewrite;               /* jobs that wait for the rewrite under way */
+    struct tfs_job *after;                    /* and for the next one */
+    char *journal_beside;                     /* where it lies; NULL: there was none yet */
+    struct tfs_doc *journal_base, *journaled; /* set with `journal` */
+    struct tfs_span first;                    /* edit of a journal that is being made */
+    uint64_t journal_begun;                   /* its size when it was made */
+    bool journal_unsure;   /* what has its name may hold more than was accepted */
+    bool journal_behind;   /* it does not lead from what is written now to `journaled` */
+    size_t journal_marked; /* edits before the mark of the rewrite under way */
+    struct tfs_hash hash;  /* of what the save holds as document `hash_version` */
+    uint64_t hash_version; /* 0: not known */
+    struct tfs_pace pace;  /* when the save follows */
+    int64_t poll_deadline;
+    bool polls; /* that time has come */
+};
+
+/* ---- store.c ---- */
+int64_t tfs_store_now(const struct tfs_store *store); /* by its clock */
+/* A rewrite is under way, or has ended and was not asked for its end. */
+static inline bool tfs_store_is_rewriting(const struct tfs_store *store)
+{
+    return store->rewrite.doc != NULL;
+}
+
+/* tfs_store_unsaved, by the thread. */
+static inline bool tfs_store_differs(const struct tfs_store *store)
+{
+    return store->shown->version != store->saved->version;
+}
+
+/* Makes room for the slots of a document, so that it can be published; or -ENOMEM. */
+int tfs_store_reserve(struct tfs_store *store, const struct tfs_doc *doc, struct tfs_error *err);
+/* Shows `doc` (takes the reference), for which there is room. */
+void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, bool reread);
+/* The same of one that says what the shown one does, and more; `saved` is what is saved of it. */
+void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc,
+                                 struct tfs_doc *saved);
+/* Takes an edit back whose commit failed; it stays where later edits stand on it. */
+void tfs_store_undo(struct tfs_store *store, struct tfs_job *job);
+void tfs_store_log(struct tfs_store *store, const struct tfs_error *err);
+
+/* ---- conflict.c ---- */
+/* `committed` is on disk. Where an equal document was read back in its place, that is what is
+ * saved; what is shown stands on it from now on. */
+int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
+                     struct tfs_error *err);
+/* At the end of a rewrite: save->doc, and what was written, get the chunks that were read
+ * meanwhile. */
+void tfs_store_complete_written(struct tfs_store *store);
+/* Shows a save again that could not be read, where it is what it was: it was away for a moment. */
+void tfs_store_mend(struct tfs_store *store);
+/* Looks at the save on disk. `editing`: there are edits that a reload would lose. 0 go on;
+ * -ESTALE. */
+int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err);
+/* May what others changed be what edits of ours change? Else the next look can find it. */
+bool tfs_store_may_conflict(struct tfs_store *store);
+/* A commit was answered ESTALE, by a container that looks at changes itself; `err` says why. What
+ * the options say to that is done: 0 the edits can be committed now; or negative. */
+int tfs_store_settle_conflict(struct tfs_store *store, struct tfs_error *err);
+
+/* ---- journal.c ---- */
+/* Is what was accepted durable before its answer, though the save follows later? */
+bool tfs_store_journals(const struct tfs_store *store);
+/* Makes what is shown durable in the journal. */
+int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err);
+/* Edits were taken back that it may hold: it says so, before anybody hears of it. */
+void tfs_store_journal_take_back(struct tfs_store *store);
+/* Is what the journal would take now so much that the save might as well be written? */
+bool tfs_store_journal_is_too_much(struct tfs_store *store);
+/* It is so large that the save should follow now. */
+bool tfs_store_journal_is_full(struct tfs_store *store);
+/* The journal hears of every rewrite of the save from now on. */
+void tfs_store_journal_watch(struct tfs_store *store);
+/* Before a rewrite in any mode: where that changes more than one file, the journal holds it first,
+ * if there can be one; a failure, and nothing is written. */
+int tfs_store_journal_cover(struct tfs_store *store, struct tfs_error *err);
+/* A rewrite of what is shown begins, has ended. */
+void tfs_store_journal_mark(struct tfs_store *store);
+void tfs_store_journal_unmark(struct tfs_store *store, bool saved);
+/* A rewrite failed when it had written some files of several: `reached` is what is saved by then,
+ * and the journal goes on. */
+void tfs_store_journal_reached(struct tfs_store *store, struct tfs_doc *reached);
+/* After a commit, or when another save was read: removes a journal that says nothing more, replaces
+ * one that belongs to a save of before. */
+void tfs_store_journal_settle(struct tfs_store *store);
+/* At the end: closes it. The file stays where the save lacks something. */
+void tfs_store_journal_close(struct tfs_store *store);
+
+/* ---- rewrite.c ---- */
+/* Starts the thread that writes the save, before the first job, so that the memory that it takes is
+ * taken early. Where it cannot be started, the store's thread, which calls this, writes itself. */
+void tfs_store_rewriter_start(struct tfs_store *store);
+void tfs_store_rewriter_stop(struct tfs_store *store);
+/* Writes what is shown into the save; none is under way. */
+void tfs_store_rewrite_begin(struct tfs_store *store);
+/* Until it has ended. */
+void tfs_store_rewrite_wait(struct tfs_store *store);
+/* What became of one that has ended: 0, and what was written is what is saved; or why not. */
+int tfs_store_rewrite_end(struct tfs_store *store, struct tfs_error *err);
+
+#endif

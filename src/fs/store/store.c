@@ -1,0 +1,330 @@
+/*
+ * Documents of a store: edits, publishing, and taking edits back. What the
+ * edits are is not known here; nor when they are committed (thread.c).
+ */
+#include "fs/store/store.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "fs/store/state.h"
+
+void tfs_store_log(struct tfs_store *store, const struct tfs_error *err)
+{
+    if (store->client.log != NULL)
+        store->client.log(store->client.arg, store, err);
+}
+
+/* ---- what every thread may ask --------------------------------------------------------------- */
+
+bool tfs_store_read_only(const struct tfs_store *store)
+{
+    return store->options.read_only;
+}
+
+int tfs_store_broken(const struct tfs_store *store)
+{
+    return store->broken;
+}
+
+bool tfs_store_key(struct tfs_store *store, uint32_t slot, struct tfs_key *key)
+{
+    pthread_mutex_lock(&store->lock);
+    bool found = slot < store->key_count && store->keys[slot].group != UINT32_MAX;
+    if (found)
+        *key = store->keys[slot];
+    pthread_mutex_unlock(&store->lock);
+    return found;
+}
+
+uint32_t tfs_store_slots(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    uint32_t count = store->key_count;
+    pthread_mutex_unlock(&store->lock);
+    return count;
+}
+
+void tfs_store_stat(struct tfs_store *store, struct stat *st)
+{
+    pthread_mutex_lock(&store->lock);
+    *st = store->st;
+    pthread_mutex_unlock(&store->lock);
+}
+
+bool tfs_store_unsaved(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    bool unsaved = tfs_store_differs(store);
+    pthread_mutex_unlock(&store->lock);
+    return unsaved;
+}
+
+uint64_t tfs_store_commits(struct tfs_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    uint64_t commits = store->commits;
+    pthread_mutex_unlock(&store->lock);
+    return commits;
+}
+
+static bool has_changed(struct tfs_save *save, const struct tfs_key *chunk)
+{
+    struct tfs_error ignored = {0};
+
+    if (chunk != NULL && save->container->changed_at != NULL)
+        return save->container->changed_at(save, *chunk, &ignored) != 0;
+    return save->container->changed(save, &ignored) != 0;
+}
+
+bool tfs_store_current(struct tfs_store *store, const struct tfs_key *chunk)
+{
+    /* While the thread holds the save it is looking at it, or writing it, itself. */
+    if (pthread_mutex_trylock(&store->io) != 0)
+        return true;
+    bool changed = has_changed(store->save, chunk);
+    pthread_mutex_unlock(&store->io);
+    return !changed && store->broken == 0;
+}
+
+/* ---- its state, by the thread ---------------------------------------------------------------- */
+
+int64_t tfs_store_now(const struct tfs_store *store)
+{
+    return store->options.now != NULL ? store->options.now() : tfs_now_ms();
+}
+
+/* ---- publishing ------------------------------------------------------------------------------ */
+
+struct tfs_doc *tfs_store_shown(const struct tfs_store *store)
+{
+    return store->shown;
+}
+
+struct tfs_doc *tfs_store_saved(const struct tfs_store *store)
+{
+    return store->saved;
+}
+
+int tfs_store_reserve(struct tfs_store *store, const struct tfs_doc *doc, struct tfs_error *err)
+{
+    if (doc->next_slot <= store->key_count)
+        return 0;
+    pthread_mutex_lock(&store->lock);
+    struct tfs_key *keys = realloc(store->keys, (size_t)doc->next_slot * sizeof(*keys));
+    if (keys != NULL) {
+        for (uint32_t i = store->key_count; i < doc->next_slot; i++)
+            keys[i].group = UINT32_MAX;
+        store->keys = keys;
+        store->key_count = doc->next_slot;
+    }
+    pthread_mutex_unlock(&store->lock);
+    return keys != NULL ? 0 : tfs_fail_memory(err);
+}
+
+/* A moved chunk is first gone and then there, or the other way round: keys tell which is last. */
+static int set_key(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct tfs_store *store = arg;
+
+    if (after != NULL)
+        store->keys[after->slot] = after->key;
+    else if (tfs_key_compare(store->keys[before->slot], before->key) == 0)
+        store->keys[before->slot].group = UINT32_MAX;
+    return 0;
+}
+
+/* After a reload a chunk may have another slot, though it reads the same. */
+static void set_all_keys(struct tfs_store *store)
+{
+    for (uint32_t i = 0; i < store->key_count; i++)
+        store->keys[i].group = UINT32_MAX;
+    for (size_t i = 0; i < store->shown->count; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(store->shown, i);
+        store->keys[chunk->slot] = chunk->key;
+    }
+}
+
+void tfs_store_show(struct tfs_store *store, const struct tfs_publication *change)
+{
+    assert(change->after->next_slot <= store->key_count);
+    pthread_mutex_lock(&store->lock);
+    store->shown = tfs_doc_ref(change->after);
+    if (change->reread) {
+        set_all_keys(store);
+        tfs_doc_unref(store->saved);
+        store->saved = tfs_doc_ref(change->saved != NULL ? change->saved : store->save->doc);
+    } else if (change->before->version != change->after->version) {
+        (void)tfs_doc_diff(change->before, change->after, set_key, store);
+    }
+    pthread_mutex_unlock(&store->lock);
+    tfs_doc_unref(change->before);
+}
+
+static void publish(struct tfs_store *store, struct tfs_publication change)
+{
+    /* The old one is the client's to compare with until it returns. */
+    change.before = tfs_doc_ref(store->shown);
+    if (store->client.publish != NULL)
+        store->client.publish(store->client.arg, store, &change);
+    else
+        tfs_store_show(store, &change);
+    tfs_doc_unref(change.before);
+    tfs_doc_unref(change.after);
+}
+
+void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, bool reread)
+{
+    const bool outside = reread && store->outside;
+
+    store->outside = store->outside && !reread;
+    publish(store, (struct tfs_publication){.after = doc, .reread = reread, .outside = outside});
+}
+
+void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc,
+                                 struct tfs_doc *saved)
+{
+    publish(store, (struct tfs_publication){
+                       .after = doc, .reread = true, .completed = true, .saved = saved});
+}
+
+/* ---- edits ----------------------------------------------------------------------------------- */
+
+int tfs_store_edit(struct tfs_store *store, struct tfs_edit *edit, struct tfs_error *err)
+{
+    int result = tfs_edit_open(store->shown, edit, err);
+
+    if (result == 0)
+        tfs_edit_keep_slots(edit, store->key_count);
+    return result;
+}
+
+int tfs_store_accept(struct tfs_store *store, struct tfs_edit *edit, uint64_t self,
+                     struct tfs_job *job, struct tfs_error *err)
+{
+    struct tfs_doc *doc = tfs_edit_finish(edit);
+
+    if (doc->version == store->shown->version ||
+        tfs_new_names_find(store->save, store->shown, doc, TFS_NEW_NAMES_LOOK, &job->new_names,
+                           err) < 0 ||
+        tfs_store_reserve(store, doc, err) < 0) {
+        tfs_doc_unref(doc);
+        return err->code;
+    }
+    job->edited = true;
+    if (job->before == NULL)
+        job->before = tfs_doc_ref(store->shown);
+    tfs_doc_unref(job->after);
+    job->after = tfs_doc_ref(doc);
+    publish(store, (struct tfs_publication){.after = doc, .self = self});
+    return 0;
+}
+
+void tfs_job_release(struct tfs_job *job)
+{
+    tfs_doc_unref(job->before);
+    tfs_doc_unref(job->after);
+    tfs_buf_release(&job->new_names);
+}
+
+/* ---- taking an edit back --------------------------------------------------------------------- */
+
+static int differs(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    (void)arg;
+    (void)before;
+    (void)after;
+    return 1;
+}
+
+bool tfs_doc_same(const struct tfs_doc *a, const struct tfs_doc *b)
+{
+    return tfs_doc_diff(a, b, differs, NULL) == 0 && tfs_blob_equal(a->common, b->common);
+}
+
+struct undoing {
+    struct tfs_edit *edit;
+    struct tfs_error *err;
+};
+
+static int undo_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct undoing *u = arg;
+
+    return before != NULL ? tfs_edit_put(u->edit, before, u->err)
+                          : tfs_edit_remove(u->edit, after->key, u->err);
+}
+
+/* Is the chunk still as the edit left it? */
+static int still_edited(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct tfs_store *store = arg;
+    struct tfs_key key = after != NULL ? after->key : before->key;
+
+    return tfs_chunk_same(tfs_doc_find(store->shown, key), after) ? 0 : 1;
+}
+
+/* Bytes that were never read, and that a commit has taken from the disk before it failed, cannot be
+ * put back. */
+static int is_lost(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct tfs_store *store = arg;
+
+    (void)after;
+    return before != NULL && (before->flags & TFS_CHUNK_UNREAD_ALL) != 0 &&
+           !tfs_chunk_same(tfs_doc_find(store->saved, before->key), before);
+}
+
+static bool can_undo(struct tfs_store *store, const struct tfs_job *job)
+{
+    return tfs_doc_diff(job->before, job->after, still_edited, store) == 0 &&
+           (job->before->common == job->after->common ||
+            job->after->common == store->shown->common);
+}
+
+/* Back to the very document on disk, when it is the same again: nothing is unsaved then. */
+static struct tfs_doc *or_saved(struct tfs_store *store, struct tfs_doc *doc)
+{
+    if (!tfs_doc_same(doc, store->saved))
+        return doc;
+    tfs_doc_unref(doc);
+    return tfs_doc_ref(store->saved);
+}
+
+/* What the edit made. Names that go with it may stay listed where there is no memory. */
+static struct tfs_doc *recount(struct tfs_store *store, struct tfs_edit *edit)
+{
+    struct tfs_doc *doc = tfs_edit_finish(edit);
+    struct tfs_error ignored = {0};
+    struct tfs_buf names = {0};
+
+    if (doc != store->shown)
+        tfs_new_names_find(store->save, store->shown, doc, TFS_NEW_NAMES_LOOK, &names, &ignored);
+    tfs_buf_release(&names);
+    return doc;
+}
+
+void tfs_store_undo(struct tfs_store *store, struct tfs_job *job)
+{
+    struct tfs_edit edit;
+    struct tfs_error err = {0};
+    struct undoing u = {&edit, &err};
+    /* With nothing on top of it the document before is at hand, which needs no memory. */
+    if (!job->edited || tfs_doc_diff(job->before, job->after, is_lost, store) != 0)
+        return;
+    if (job->after == store->shown) {
+        tfs_store_publish(store, tfs_doc_ref(job->before), false);
+        job->undone = true;
+        return;
+    }
+    if (!can_undo(store, job) || tfs_store_edit(store, &edit, &err) < 0)
+        return;
+    int result = tfs_doc_diff(job->before, job->after, undo_chunk, &u);
+    if (job->before->common != job->after->common)
+        tfs_edit_common(&edit, job->before->common);
+    if (result == 0)
+        tfs_store_publish(store, or_saved(store, recount(store, &edit)), false);
+    job->undone = result == 0;
+    tfs_edit_release(&edit);
+}

@@ -1,0 +1,209 @@
+/*
+ * Schema + document -> what exists in it.
+ *
+ * Must not know what users did to names: that is the session's.
+ */
+#include "fs/tree/existence.h"
+
+#include "formats/chosen.h"
+#include "formats/views/views.h"
+#include "fs/tree/groups.h"
+
+/* ---- the schema ------------------------------------------------------------------------------ */
+
+struct tfs_schema tfs_scope_schema(const struct tfs_save *save, enum tfs_scope scope)
+{
+    const struct tfs_tree *tree = save->tree;
+
+    switch (scope) {
+    case TFS_SCOPE_ROOT:
+        return tree->root;
+    case TFS_SCOPE_CHUNK:
+        return tree->chunk;
+    case TFS_SCOPE_GROUP:
+        return tree->group;
+    }
+    return (struct tfs_schema){NULL, 0};
+}
+
+const struct tfs_file *tfs_node_file(const struct tfs_save *save, const struct tfs_node *node)
+{
+    return node->file < 0 ? NULL : &tfs_scope_schema(save, node->scope).files[node->file];
+}
+
+struct tfs_at tfs_node_at(const struct tfs_save *save, const struct tfs_node *node)
+{
+    return tfs_lens_at(tfs_node_file(save, node)->lens, node->key, node->member);
+}
+
+static bool is_chosen(const struct tfs_save *save, const struct tfs_file *file)
+{
+    return tfs_file_is_chosen(file, save->options.views);
+}
+
+bool tfs_node_is_left_out(const struct tfs_save *save, const struct tfs_node *node)
+{
+    struct tfs_schema schema = tfs_scope_schema(save, node->scope);
+    struct tfs_span path;
+
+    if (node->file >= 0)
+        return !is_chosen(save, &schema.files[node->file]);
+    if (node->directory < TFS_DIR_SUB || !tfs_schema_directory(schema, node->directory, &path))
+        return false;
+    for (unsigned i = 0; i < schema.count; i++)
+        if (tfs_schema_is_below(&schema.files[i], path) && is_chosen(save, &schema.files[i]))
+            return false;
+    return true;
+}
+
+/* ---- existence ------------------------------------------------------------------------------- */
+
+bool tfs_scope_exists(const struct tfs_save *save, const struct tfs_doc *doc,
+                      const struct tfs_node *node)
+{
+    const struct tfs_chunk *chunk;
+
+    switch (node->scope) {
+    case TFS_SCOPE_ROOT:
+        return true;
+    case TFS_SCOPE_GROUP:
+        return node->key.group > 0 && tfs_group_exists(save, doc, node->key.group);
+    case TFS_SCOPE_CHUNK:
+        chunk = tfs_doc_find(doc, node->key);
+        return chunk && chunk->slot == node->slot;
+    }
+    return false;
+}
+
+/* Was the chunk that the node belongs to found damaged when the save was read? In a scope that
+ * exists. */
+static bool is_marked_damaged(const struct tfs_doc *doc, const struct tfs_node *node)
+{
+    return node->scope == TFS_SCOPE_CHUNK &&
+           (tfs_doc_find(doc, node->key)->flags & TFS_CHUNK_DAMAGED) != 0;
+}
+
+int tfs_node_is_damaged(struct tfs_save *save, const struct tfs_doc *doc,
+                        const struct tfs_node *node)
+{
+    if (is_marked_damaged(doc, node))
+        return 1;
+    return node->scope == TFS_SCOPE_CHUNK ? tfs_cells_damaged(save, doc, node->key) : 0;
+}
+
+uint32_t tfs_file_members(const struct tfs_save *save, const struct tfs_doc *doc,
+                          const struct tfs_file *file)
+{
+    return file->count ? file->count(save->tree, doc) : 1;
+}
+
+/* The file's own condition where `views` are shown, in a scope that exists; `damaged`: of its
+ * chunk. */
+static int file_exists_in(struct tfs_save *save, const struct tfs_doc *doc,
+                          const struct tfs_node *node, bool damaged, unsigned views)
+{
+    const struct tfs_file *file = tfs_node_file(save, node);
+
+    if (damaged)
+        return (file->flags & TFS_FILE_RAW) != 0;
+    if (!tfs_file_is_chosen(file, views) || node->member >= tfs_file_members(save, doc, file))
+        return 0;
+    int exists = file->lens->exists ? file->lens->exists(save, doc, tfs_node_at(save, node)) : 1;
+    if (exists <= 0 || !tfs_file_completes_table(file, views))
+        return exists;
+    return tfs_cells_plane_filled(save, doc, tfs_node_at(save, node));
+}
+
+int tfs_file_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node,
+                    bool damaged)
+{
+    return file_exists_in(save, doc, node, damaged, save->options.views);
+}
+
+static int any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,
+                             const struct tfs_node *scope, unsigned file)
+{
+    uint32_t count = tfs_file_members(save, doc, &tfs_scope_schema(save, scope->scope).files[file]);
+    int exists = 0;
+
+    for (uint32_t member = 0; member < count && exists == 0; member++) {
+        struct tfs_node node = tfs_node_sibling_file(scope, file, member);
+
+        exists = tfs_file_exists(save, doc, &node, false);
+    }
+    return exists;
+}
+
+/* A subdirectory of a chunk stands for its chunk; another one for the files below it. */
+static int sub_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node,
+                      bool damaged)
+{
+    struct tfs_schema schema = tfs_scope_schema(save, node->scope);
+    struct tfs_span path;
+    int exists = 0;
+
+    if (!tfs_schema_directory(schema, node->directory, &path))
+        return 0;
+    if (node->scope == TFS_SCOPE_CHUNK)
+        return !damaged && !tfs_node_is_left_out(save, node);
+    for (unsigned i = 0; i < schema.count && exists == 0; i++)
+        if (tfs_schema_is_below(&schema.files[i], path))
+            exists = any_member_exists(save, doc, node, i);
+    return exists;
+}
+
+int tfs_directory_exists(struct tfs_save *save, const struct tfs_doc *doc,
+                         const struct tfs_node *node, bool damaged)
+{
+    switch (node->directory) {
+    case TFS_DIR_TOP:
+        return 1;
+    case TFS_DIR_CHUNKS:
+        return node->scope != TFS_SCOPE_CHUNK;
+    case TFS_DIR_GROUPS:
+        return node->scope == TFS_SCOPE_ROOT && tfs_group_count(save, doc) > 0;
+    default:
+        return sub_exists(save, doc, node, damaged);
+    }
+}
+
+int tfs_node_exists_in_scope(struct tfs_save *save, const struct tfs_doc *doc,
+                             const struct tfs_node *node)
+{
+    int damaged = tfs_node_is_damaged(save, doc, node);
+
+    if (damaged < 0)
+        return damaged;
+    return node->file < 0 ? tfs_directory_exists(save, doc, node, damaged)
+                          : tfs_file_exists(save, doc, node, damaged);
+}
+
+int tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node)
+{
+    if (!tfs_scope_exists(save, doc, node))
+        return 0;
+    /* A chunk's directory is there whatever is in it: listing chunks decodes none. */
+    return tfs_node_is_chunk(node) ? 1 : tfs_node_exists_in_scope(save, doc, node);
+}
+
+int tfs_node_exists_anyway(struct tfs_save *save, const struct tfs_doc *doc,
+                           const struct tfs_node *node)
+{
+    if (!tfs_scope_exists(save, doc, node))
+        return 0;
+    const int damaged = tfs_node_is_damaged(save, doc, node);
+    if (damaged < 0)
+        return damaged;
+    return file_exists_in(save, doc, node, damaged, save->options.views | TFS_VIEWS_ALL);
+}
+
+bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
+                       const struct tfs_node *node)
+{
+    const struct tfs_file *file = tfs_node_file(save, node);
+
+    if (save->read_only || !tfs_scope_exists(save, doc, node) || (file && !file->lens->put))
+        return false;
+    /* Damage can be replaced as a whole, and removed, but not edited. */
+    return !file || (file->flags & TFS_FILE_RAW) != 0 || tfs_node_is_damaged(save, doc, node) != 1;
+}

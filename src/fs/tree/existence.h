@@ -1,0 +1,59 @@
+/*
+ * Which names of the schema exist in a document, and which of them can be written. What users
+ * changed about names is the session's, on top of this.
+ */
+#ifndef TFS_FS_TREE_EXISTENCE_H
+#define TFS_FS_TREE_EXISTENCE_H
+
+#include "fs/tree/node.h"
+#include "fs/tree/schema.h"
+
+/* The file of the schema; NULL for a directory. */
+const struct tfs_file *tfs_node_file(const struct tfs_save *save, const struct tfs_node *node);
+/* What the lens of a file is asked about. */
+struct tfs_at tfs_node_at(const struct tfs_save *save, const struct tfs_node *node);
+
+/* Does the node exist in this document (chunk there, optional file there, group there): 1 or 0? For
+ * a chunk the node is found by slot through its key. Negative: that cannot be found out now,
+ * because the chunk cannot be fetched (EBUSY: another program holds the save locked). */
+int tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node);
+
+/* The same of a file, also of one that `-o views=` leaves out: is it in the save? */
+int tfs_node_exists_anyway(struct tfs_save *save, const struct tfs_doc *doc,
+                           const struct tfs_node *node);
+
+/* Does `-o views=` leave the name out: of a file, or of a directory of nothing but such files? It
+ * is not there then, except the stored bytes of a damaged chunk. */
+bool tfs_node_is_left_out(const struct tfs_save *save, const struct tfs_node *node);
+
+/* May the file be written? False: read-only file, read-only save, a file of a damaged chunk other
+ * than the one of its stored bytes. */
+bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
+                       const struct tfs_node *node);
+
+/* ---- for lookups and listings ---------------------------------------------------------------- */
+
+/* The files of a scope. */
+struct tfs_schema tfs_scope_schema(const struct tfs_save *save, enum tfs_scope scope);
+/* Members of a file that is a family; 1 of another one. */
+uint32_t tfs_file_members(const struct tfs_save *save, const struct tfs_doc *doc,
+                          const struct tfs_file *file);
+/* Is there what the node belongs to: its chunk, its group? */
+bool tfs_scope_exists(const struct tfs_save *save, const struct tfs_doc *doc,
+                      const struct tfs_node *node);
+
+/* What follows is asked in a scope that exists, and answers as tfs_node_exists does. */
+
+/* Does the chunk that the node belongs to not decode? This may fetch it. */
+int tfs_node_is_damaged(struct tfs_save *save, const struct tfs_doc *doc,
+                        const struct tfs_node *node);
+/* Does a file exist, or a directory; `damaged`: the chunk that it belongs to is. */
+int tfs_file_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node,
+                    bool damaged);
+int tfs_directory_exists(struct tfs_save *save, const struct tfs_doc *doc,
+                         const struct tfs_node *node, bool damaged);
+/* The same of either. */
+int tfs_node_exists_in_scope(struct tfs_save *save, const struct tfs_doc *doc,
+                             const struct tfs_node *node);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * The names of a save: schema (formats/format.h, struct tfs_tree) + document -> directories and
+ * files.
+ *
+ * Knows no FUSE and no handles. What users changed about names (whiteouts, scratch files, renamed
+ * nodes) is the session's, on top of this. A text goes from here to the lens of its file, onto an
+ * edit of the caller's.
+ *
+ * Paths are relative to the root of the tree, without leading or trailing slash; the root is "".
+ */
+#ifndef TFS_FS_TREE_TREE_H
+#define TFS_FS_TREE_TREE_H
+
+#include "fs/tree/existence.h"
+
+/* Puts a text onto an edit, as the file's lens does. Refused: EACCES, a file for looking; EBADMSG,
+ * one of a damaged chunk, or what the lens says. */
+int tfs_node_put(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_node *node,
+                 struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
+/* The same from document to document. *after has the version of `doc` where the text changes
+ * nothing. */
+int tfs_node_apply(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_node *node,
+                   struct tfs_span text, struct tfs_put *put, struct tfs_doc **after,
+                   struct tfs_error *err);
+
+/* The entry `name` of directory `dir`: 0, -ENOENT, or what keeps from finding it. `must_exist`
+ * false: a name of the schema is found even if the optional file or the group is absent now (for
+ * creating it). */
+int tfs_tree_lookup(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
+                    const char *name, bool must_exist, struct tfs_node *node);
+
+/* The directory that holds `node`; the root's is the root. */
+struct tfs_node tfs_tree_parent(const struct tfs_save *save, const struct tfs_node *node);
+
+/* Appends the entry's own name, or its path from the root (no NUL). */
+void tfs_tree_name(const struct tfs_save *save, const struct tfs_doc *doc,
+                   const struct tfs_node *node, struct tfs_buf *out);
+void tfs_tree_path(const struct tfs_save *save, const struct tfs_doc *doc,
+                   const struct tfs_node *node, struct tfs_buf *out);
+
+/* The node of a path: 0, -ENOENT, -ENOTDIR, or what keeps from finding it. */
+int tfs_tree_resolve(struct tfs_save *save, const struct tfs_doc *doc, const char *path,
+                     bool must_exist, struct tfs_node *node);
+
+/* Entries of a directory in a stable order; `index` counts from 0: 1 and *node, or 0 at the end;
+ * negative: what is in it cannot be found out now, as of tfs_node_exists.
+ * Costs O(log n) a call. A name that is absent (optional) is skipped by giving *next > index + 1.
+ */
+int tfs_tree_entry(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
+                   size_t index, size_t *next, struct tfs_node *node);
+
+/* The same with the names of files that come and go, and of directories of groups, that are absent:
+ * users may have begun to create them, which only the session knows. */
+int tfs_tree_name_of_schema(struct tfs_save *save, const struct tfs_doc *doc,
+                            const struct tfs_node *dir, size_t index, size_t *next,
+                            struct tfs_node *node);
+
+/* Number of directories in a directory (for st_nlink); never looks into a chunk. */
+size_t tfs_tree_subdirectories(struct tfs_save *save, const struct tfs_doc *doc,
+                               const struct tfs_node *dir);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * What files show, as far as it is remembered: when they changed, how large they are, and some of
+ * their bytes. Everything is by computed id (node.h) and stamp: a stamp grows with every change, so
+ * that what is remembered of an older one is never found again.
+ *
+ * Thread-safe by its own lock, which is never held while a lens is at work. Knows no inode and no
+ * draft: the file as it is saved.
+ */
+#ifndef TFS_FS_TREE_VIEWS_H
+#define TFS_FS_TREE_VIEWS_H
+
+#include <pthread.h>
+
+#include "fs/tree/cache.h"
+#include "fs/tree/tree.h"
+
+/* The size of a file that was asked for before: the kernel asks again after every read. */
+struct tfs_size {
+    uint64_t id;
+    uint64_t stamp;
+    uint64_t size;
+};
+
+#define TFS_SIZES       32768
+#define TFS_CHANGES_MAX ((size_t)1 << 18) /* about 30 MB */
+
+struct tfs_times {
+    struct timespec atime, mtime, ctime;
+};
+
+/* The times of a chunk's files that did not change since the save was read. */
+struct tfs_chunk_times {
+    struct timespec mtime, ctime;
+    bool known;
+};
+
+/* Of one store. */
+struct tfs_base {
+    struct timespec time;           /* of what has no other */
+    struct tfs_chunk_times *chunks; /* by slot */
+    size_t chunk_count;
+};
+
+struct tfs_views {
+    pthread_mutex_t lock;
+    struct tfs_map changes; /* id -> struct change */
+    size_t changes_limit;
+    uint64_t stamp;
+    uint64_t base_stamp;    /* of what is not in `changes`; 0: nothing was forgotten there */
+    struct tfs_base *bases; /* of what did not change since its save was read, by store */
+    size_t base_count;
+    bool forgot; /* single changes were given up: all of them count as of forgotten_time */
+    struct timespec forgotten_time;
+    struct timespec last_time; /* of the last change, so that times only grow */
+    struct tfs_cache cache;
+    struct tfs_size *sizes; /* TFS_SIZES by id, or NULL; a newer one takes the place of an older */
+};
+
+void tfs_views_init(struct tfs_views *views, size_t cache_limit, size_t changes_limit);
+/* The time of files of that store that do not change; 0 or -ENOMEM. */
+int tfs_views_set_base(struct tfs_views *views, uint16_t store, struct timespec time);
+/* The same of one chunk, from now on; without memory they are those of the store. */
+void tfs_views_set_chunk(struct tfs_views *views, const struct tfs_node *chunk,
+                         struct timespec mtime, struct timespec ctime);
+bool tfs_views_has_chunk(struct tfs_views *views, const struct tfs_node *chunk);
+/* The latest times that a file of the chunk has; false: nobody asked for any. */
+bool tfs_views_latest(struct tfs_views *views, const struct tfs_node *chunk, unsigned files,
+                      struct tfs_times *times);
+void tfs_views_release(struct tfs_views *views);
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+uint64_t tfs_views_stamp(struct tfs_views *views, uint64_t id);
+/* Content changed: new stamp, mtime and ctime. */
+void tfs_views_bump(struct tfs_views *views, uint64_t id);
+/* So many files change at once: more than are known one by one count as changed now together with
+ * all others. False: they are not that many, and nothing was done. */
+bool tfs_views_bump_all(struct tfs_views *views, size_t files);
+/* The same content reads differently: new stamp, times as they are. */
+void tfs_views_restamp(struct tfs_views *views, uint64_t id);
+/* Everything may read differently; times stay. */
+void tfs_views_restamp_all(struct tfs_views *views);
+
+/* Now; two calls never give the same time: git and rsync tell versions apart by it. */
+struct timespec tfs_views_now(struct tfs_views *views);
+void tfs_views_times(struct tfs_views *views, uint64_t id, struct tfs_times *times);
+/* The same, for a caller that is given the present size. */
+void tfs_views_tell(struct tfs_views *views, uint64_t id, struct tfs_times *times);
+/* NULL: stays. ctime is now. 0 or -ENOMEM. */
+int tfs_views_set_times(struct tfs_views *views, uint64_t id, const struct timespec *atime,
+                        const struct timespec *mtime);
+
+/* Was the size that belongs to the stamp of now given out, or did nothing change? */
+bool tfs_views_is_told(struct tfs_views *views, uint64_t id);
+/* The file is opened: is what was read of it at the last opening still true? */
+bool tfs_views_opened(struct tfs_views *views, uint64_t id);
+
+/* ---- sizes and bytes ------------------------------------------------------------------------- */
+
+/* What a snapshot says of a node. */
+struct tfs_view {
+    struct tfs_save *save;
+    struct tfs_doc *doc;
+    struct tfs_node node;
+    uint64_t id;
+    uint64_t stamp; /* from before the snapshot, so that it is never newer */
+};
+
+/* Without rendering: 0, -EAGAIN when it takes that, -ESTALE when the file is not there. Sets
+ * view->stamp. */
+int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *size);
+/* The rendered bytes of the present stamp: a reference, or NULL; and the stamp of now. */
+struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t *stamp);
+/* Renders, and remembers bytes and size if the stamp is still the same. */
+int tfs_views_render(struct tfs_views *views, const struct tfs_view *view, struct tfs_blob **blob,
+                     struct tfs_error *err);
+/* Is the file larger than what may be remembered, and its lens one that can do without? Then it is
+ * rendered in ranges, of which none is remembered. Sets view->stamp, if the lens can. */
+bool tfs_views_in_ranges(struct tfs_views *views, struct tfs_view *view);
+/* Renders the `size` bytes at `offset`, or as many as there are. */
+int tfs_views_render_range(const struct tfs_view *view, uint64_t offset, uint64_t size,
+                           struct tfs_blob **blob, struct tfs_error *err);
+/* Bytes that are of no more use here. */
+void tfs_views_drop(struct tfs_views *views, uint64_t id, uint64_t stamp);
+
+#endif
