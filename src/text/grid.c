@@ -102,23 +102,6 @@ static int refuse_row(const struct tfs_grid_tokens *tokens, struct tfs_line line
     return tokens->refuse(tokens, &word, err);
 }
 
-/* Do the rules allow the `count` values from index `first` on? `line` has their words, the last of
- * which stands for all that have none. */
-static int check_values(const struct tfs_grid_tokens *tokens, struct tfs_line line, size_t first,
-                        size_t count, struct tfs_error *err)
-{
-    const uint32_t *values = tokens->values;
-    struct tfs_line word = line;
-    struct tfs_error why = {0};
-
-    for (size_t i = first; i < first + count && tokens->check != NULL; i++) {
-        tfs_line_word(&line, &word);
-        if (tokens->check(tokens->arg, i, values[i], &why) < 0)
-            return tfs_fail_line(err, &word, "%s", why.text);
-    }
-    return 0;
-}
-
 static int parse_row(const struct tfs_grid_tokens *tokens, size_t row, struct tfs_line line,
                      struct tfs_error *err)
 {
@@ -127,12 +110,11 @@ static int parse_row(const struct tfs_grid_tokens *tokens, size_t row, struct tf
 
     if (take_label(shape, row, &line, err) < 0)
         return err->code;
-    const struct tfs_line values = line;
     uint32_t good = tokens->read(tokens, line.text, row * shape->sx, shape->sx, &at);
     tfs_line_skip(&line, at);
     if (good < shape->sx || line.text.size > 0)
         return refuse_row(tokens, line, good, err);
-    return check_values(tokens, values, row * shape->sx, shape->sx, err);
+    return 0;
 }
 
 /* Is this a fill line? Then `line` loses the word. */
@@ -170,7 +152,6 @@ static void spread(const struct tfs_grid_tokens *tokens)
 static int parse_fill(const struct tfs_grid_tokens *tokens, struct tfs_lines *lines,
                       struct tfs_line line, struct tfs_error *err)
 {
-    const struct tfs_grid_shape *shape = &tokens->rules->shape;
     struct tfs_line word;
     size_t at;
 
@@ -183,7 +164,7 @@ static int parse_fill(const struct tfs_grid_tokens *tokens, struct tfs_lines *li
     if (tfs_lines_next(lines, &line))
         return tfs_fail_line(err, &line, "nothing can follow the fill line");
     spread(tokens);
-    return check_values(tokens, word, 0, (size_t)shape->sx * shape->sy * shape->sz, err);
+    return 0;
 }
 
 /* The text ended after `row` rows; `last` is the last one. */
@@ -249,17 +230,6 @@ int tfs_grid_parse(struct tfs_lines *lines, const struct tfs_line *first,
 {
     struct tfs_grid_tokens tokens = tfs_grid_tokens(rules, values, false);
 
-    return parse(lines, first, &tokens, filled, err);
-}
-
-int tfs_grid_parse_checked(struct tfs_lines *lines, const struct tfs_line *first,
-                           const struct tfs_grid_rules *rules, uint32_t *values, bool *filled,
-                           tfs_grid_check_fn check, const void *arg, struct tfs_error *err)
-{
-    struct tfs_grid_tokens tokens = tfs_grid_tokens(rules, values, false);
-
-    tokens.check = check;
-    tokens.arg = arg;
     return parse(lines, first, &tokens, filled, err);
 }
 

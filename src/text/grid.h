@@ -84,13 +84,6 @@ int tfs_grid_parse64(struct tfs_lines *lines, const struct tfs_line *first,
                      const struct tfs_grid_rules *rules, uint64_t *values, bool *filled,
                      struct tfs_error *err);
 
-/* The same of the first; `check` fails with a sentence, to which its place is
- * added, where value number `i` cannot be. */
-typedef int (*tfs_grid_check_fn)(const void *arg, size_t i, uint32_t value, struct tfs_error *err);
-int tfs_grid_parse_checked(struct tfs_lines *lines, const struct tfs_line *first,
-                           const struct tfs_grid_rules *rules, uint32_t *values, bool *filled,
-                           tfs_grid_check_fn check, const void *arg, struct tfs_error *err);
-
 /* The whole of `word` as one value. */
 int tfs_grid_take_value(const struct tfs_line *word, const struct tfs_grid_rules *rules,
                         uint32_t *value, struct tfs_error *err);

@@ -23,10 +23,8 @@ struct tfs_grid_tokens {
     int (*refuse)(const struct tfs_grid_tokens *tokens, const struct tfs_line *word,
                   struct tfs_error *err);
     const struct tfs_grid_rules *rules;
-    void *values;            /* uint32_t or uint64_t */
-    bool wide;               /* uint64_t */
-    tfs_grid_check_fn check; /* NULL: none */
-    const void *arg;         /* of `check` */
+    void *values; /* uint32_t or uint64_t */
+    bool wide;    /* uint64_t */
 };
 
 /* Those of the rules' base. `wide`: values are uint64_t. */

@@ -91,15 +91,15 @@ START_TEST(layers_take_materials_holes_and_what_stands_there_already)
     ter_refuse_hex(&t, "layers.png", "0000 0902", "pixel 1,1 has layer 2");
     ter_put_text(&t, "chunks/0_0_0/layers.txt", "9 0\n0 0\n");
     ter_check_refused(&t, "chunks/0_0_0/layers.txt", tfs_span_of("9 0\n0 9\n"),
-                      "layer 9 is not there, there are 2 materials");
+                      "layer 9 for no material");
     ck_assert_uint_eq(t.err.line, 2);
     ck_assert_uint_eq(t.err.column, 3);
     ter_check_refused(&t, "chunks/0_0_0/layers.txt", tfs_span_of("# all\nfill 2\n"),
-                      "layer 2 is not");
+                      "layer 2 for no");
     ck_assert_uint_eq(t.err.line, 2);
     ck_assert_uint_eq(t.err.column, 6);
     ter_check_refused(&t, "chunks/0_0_0/layers.txt",
-                      tfs_span_of("y=00 z=00 |   9   0\ny=00 z=01 |   0   7\n"), "layer 7 is not");
+                      tfs_span_of("y=00 z=00 |   9   0\ny=00 z=01 |   0   7\n"), "layer 7 for no");
     ck_assert_uint_eq(t.err.line, 2);
     ck_assert_uint_eq(t.err.column, 19);
 }

@@ -264,20 +264,14 @@ static int check_numbers(struct taking *t, const struct row *r, struct tfs_error
     const unsigned width = t->change->array->width;
     const struct tfs_plane *p = &t->e.before->kind->planes[t->change->array->plane];
     const uint64_t high = p->out_of_range != NULL ? p->form.high : UINT64_MAX;
-    struct tfs_error why = {0};
 
-    if (p->legal == NULL && high >= UINT64_MAX >> (64 - 8 * width))
+    if (high >= UINT64_MAX >> (64 - 8 * width))
         return 0;
     for (size_t x = 0; x < t->e.before->size.x; x++) {
-        const uint64_t value = tfs_array_value(r->wanted, width, x);
-        if (!differs(r, width, x) || (value <= high && p->legal == NULL))
+        if (!differs(r, width, x) || tfs_array_value(r->wanted, width, x) <= high)
             continue;
-        if (value > high)
-            tfs_fail(&t->why, -EBADMSG, "%s", p->out_of_range);
-        else if (p->legal != NULL && p->legal(&t->e, r->voxel + x, value, &why) < 0)
-            tfs_fail(&t->why, -EBADMSG, "but %s", why.text);
-        if (t->why.code < 0)
-            return refuse(t, r, x, err);
+        tfs_fail(&t->why, -EBADMSG, "%s", p->out_of_range);
+        return refuse(t, r, x, err);
     }
     return 0;
 }
@@ -287,7 +281,8 @@ static int take_numbers(struct taking *t, const struct row *r, struct tfs_error 
 {
     const unsigned number = t->change->array->plane, width = t->change->array->width;
     const unsigned above = 64 - 8 * width;
-    const char *name = t->e.before->kind->planes[number].name, *clash;
+    const struct tfs_plane *plane = &t->e.before->kind->planes[number];
+    const char *refusal;
     struct tfs_cells_plane *p = &t->e.planes[number];
     const size_t count = t->e.before->size.x;
 
@@ -295,7 +290,7 @@ static int take_numbers(struct taking *t, const struct row *r, struct tfs_error 
         return err->code;
     if (p->form.width == width)
         memcpy((uint8_t *)p->values + r->voxel * width, r->wanted, count * width);
-    if (p->form.width == width && t->e.before->kind->clash == NULL)
+    if (p->form.width == width && plane->legal == NULL)
         return 0;
     for (size_t x = 0, voxel = r->voxel; x < count; x++, voxel++) {
         const uint64_t value = tfs_array_value(r->wanted, width, x);
@@ -303,9 +298,10 @@ static int take_numbers(struct taking *t, const struct row *r, struct tfs_error 
             continue;
         tfs_plane_set(p, voxel, value);
         if (tfs_plane_wide(&p->form, tfs_plane_get(p, voxel)) << above != value << above)
-            tfs_fail(&t->why, -EBADMSG, "%s has %u bits in this chunk", name, 8 * p->form.width);
-        else if ((clash = tfs_cells_edit_refusal(&t->e, voxel, number)) != NULL)
-            tfs_fail(&t->why, -EBADMSG, "%s for %s", name, clash);
+            tfs_fail(&t->why, -EBADMSG, "%s has %u bits in this chunk", plane->name,
+                     8 * p->form.width);
+        else if ((refusal = tfs_cells_edit_refusal(&t->e, voxel, number)) != NULL)
+            tfs_fail(&t->why, -EBADMSG, "%s for %s", plane->name, refusal);
         if (t->why.code < 0)
             return refuse(t, r, x, err);
     }

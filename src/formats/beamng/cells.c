@@ -6,7 +6,6 @@
 #include "formats/beamng/cells.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +24,14 @@
         .mark = " " plane "=", .flags = TFS_PLANE_OPTIONAL                                         \
     }
 
-static int legal_layer(const struct tfs_cells_edit *e, size_t voxel, uint64_t value,
-                       struct tfs_error *err);
+static const char *legal_layer(const struct tfs_doc *doc, const uint64_t *values)
+{
+    const uint8_t layer = (uint8_t)values[TFS_BEAMNG_PLANE_LAYER];
+
+    return tfs_beamng_layer_allowed(TFS_BEAMNG_HOLE, layer, tfs_beamng_name_count(doc))
+               ? NULL
+               : "no material; palette.txt lists them, 255 is a hole";
+}
 
 static const struct tfs_plane planes[TFS_BEAMNG_PLANES] = {
     {.name = "layer",
@@ -156,17 +161,6 @@ static void release(struct tfs_cells *cells)
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
-
-static int legal_layer(const struct tfs_cells_edit *e, size_t voxel, uint64_t value,
-                       struct tfs_error *err)
-{
-    if (tfs_plane_get(&e->before->planes[TFS_BEAMNG_PLANE_LAYER], voxel) == value)
-        return 0;
-    const uint32_t materials = tfs_beamng_name_count(tfs_edit_doc(e->edit));
-    if (tfs_beamng_layer_allowed(TFS_BEAMNG_HOLE, (uint8_t)value, materials))
-        return 0;
-    return tfs_fail(err, -EBADMSG, "there are %" PRIu32 " materials (255 is a hole)", materials);
-}
 
 /* Corners that somebody wrote do not follow the layers. */
 static int encode_plane(struct tfs_cells_edit *e, unsigned i, struct tfs_error *err)

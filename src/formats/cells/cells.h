@@ -68,10 +68,10 @@ struct tfs_plane {
     /* The name that the game itself gives to a value, in tables and in comments of grids; empty: it
      * has none. Values are up to 255 then. NULL: values are numbers alone. */
     struct tfs_span (*name_of)(uint64_t value);
-    /* Can the voxel, whose edit is about to be made, get this value, which is in the range of the
-     * plane? EBADMSG with a sentence: "there are 3 materials". NULL: any. */
-    int (*legal)(const struct tfs_cells_edit *edit, size_t voxel, uint64_t value,
-                 struct tfs_error *err);
+    /* Why a voxel with these values of all planes cannot have that of this one, which somebody
+     * wrote: "Air; give the cell a material first", to stand behind "occupancy 3 for "; NULL: it
+     * can. NULL for all of it: any value can be. */
+    const char *(*legal)(const struct tfs_doc *doc, const uint64_t *values);
     const char *about; /* what the numbers of its array are; of names NULL */
 };
 
@@ -179,10 +179,6 @@ struct tfs_cells_kind {
     int (*merge_names)(const struct tfs_doc *const docs[3], int prefer, struct tfs_blob *parts[4],
                        const char **conflict, struct tfs_error *err);
 
-    /* Why a voxel with these values of all planes cannot have that of this one, which somebody
-     * wrote: "Air; give the cell a material first", to stand behind "occupancy 3 for "; NULL: it
-     * can. NULL for all of it: no values clash. */
-    const char *(*clash)(const uint64_t *values, unsigned plane);
     /* The rules of the game, between the change of some planes and encoding. NULL: there are
      * none. */
     int (*settle)(struct tfs_cells_edit *edit, struct tfs_error *err);

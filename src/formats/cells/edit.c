@@ -256,12 +256,12 @@ const char *tfs_cells_edit_refusal(const struct tfs_cells_edit *e, size_t voxel,
     const struct tfs_cells_kind *kind = e->before->kind;
     uint64_t values[TFS_PLANES_MAX];
 
-    if (kind->clash == NULL ||
+    if (kind->planes[plane].legal == NULL ||
         tfs_plane_get(&e->planes[plane], voxel) == tfs_plane_get(&e->before->planes[plane], voxel))
         return NULL;
     for (unsigned i = 0; i < kind->count; i++)
         values[i] = e->planes[i].values != NULL ? tfs_plane_get(&e->planes[i], voxel) : 0;
-    return kind->clash(values, plane);
+    return kind->planes[plane].legal(tfs_edit_doc(e->edit), values);
 }
 
 /* ---- voxels ---------------------------------------------------------------------------------- */

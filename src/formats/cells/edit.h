@@ -62,7 +62,7 @@ void tfs_cells_edit_drop(struct tfs_cells_edit *e, unsigned plane);
 /* The first voxel from `i` on that has another value in this plane than it had; none: the number of
  * voxels. */
 size_t tfs_cells_edit_changed(const struct tfs_cells_edit *e, unsigned plane, size_t i);
-/* Why the voxel cannot have the value that it was given in this plane (tfs_cells_kind.clash); NULL:
+/* Why the voxel cannot have the value that it was given in this plane (tfs_plane.legal); NULL:
  * it can, or it had it before. */
 const char *tfs_cells_edit_refusal(const struct tfs_cells_edit *e, size_t voxel, unsigned plane);
 

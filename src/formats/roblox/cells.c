@@ -14,7 +14,8 @@
 
 enum { MATERIAL = TFS_RBX_PLANE_MATERIAL, OCCUPANCY, WATER };
 
-#define FULL 255 /* occupancy */
+#define FULL        255 /* occupancy */
+#define NO_MATERIAL "Air; give the cell a material first"
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
@@ -69,14 +70,19 @@ static struct tfs_voxel_size group_size(const struct tfs_doc *doc, uint32_t grou
 
 /* Air has neither occupancy nor water, Water no water beside itself, a full cell none either. (What
  * is stored already need not be so.) */
-static const char *legal(const uint64_t *values, unsigned plane)
+static const char *legal_occupancy(const struct tfs_doc *doc, const uint64_t *values)
 {
-    if (plane == MATERIAL || values[plane] == 0)
+    (void)doc;
+    return values[OCCUPANCY] != 0 && values[MATERIAL] == TFS_RBX_AIR ? NO_MATERIAL : NULL;
+}
+
+static const char *legal_water(const struct tfs_doc *doc, const uint64_t *values)
+{
+    (void)doc;
+    if (values[WATER] == 0)
         return NULL;
     if (values[MATERIAL] == TFS_RBX_AIR)
-        return "Air; give the cell a material first";
-    if (plane == OCCUPANCY)
-        return NULL;
+        return NO_MATERIAL;
     if (values[MATERIAL] == TFS_RBX_WATER)
         return "Water, which has no room for more";
     return values[OCCUPANCY] == FULL ? "a cell of occupancy 255; lower the occupancy first" : NULL;
@@ -184,12 +190,14 @@ static const struct tfs_plane planes[TFS_RBX_PLANES] = {
                    .out_of_range = "occupancy is 0 to 255",
                    .flags = FLAGS | TFS_PLANE_PARTIAL,
                    .full = FULL,
+                   .legal = legal_occupancy,
                    .about = "0 to 255"},
     [WATER] = {.name = "water",
                .form = {TFS_PLANE_UNSIGNED, .width = 1, .digits = 3, UINT8_MAX},
                .mark = "~",
                .out_of_range = "water is 0 to 255",
                .flags = FLAGS | TFS_PLANE_PARTIAL,
+               .legal = legal_water,
                .about = "0 to 255"},
 };
 
@@ -203,7 +211,6 @@ const struct tfs_cells_kind tfs_rbx_cells = {
     .next_run = next_run,
     .release = release,
     .look = look,
-    .clash = legal,
     .settle = settle,
     .encode = encode,
 };

@@ -321,36 +321,15 @@ static int take_head(struct tfs_cells_edit *e, unsigned plane, struct tfs_lines 
     return tfs_cells_take_width(e, plane, rest, err);
 }
 
-struct target {
-    const struct tfs_cells_edit *edit;
-    unsigned plane;
-    struct tfs_error *why;
-};
-
-static int check_value(const void *arg, size_t i, uint32_t value, struct tfs_error *err)
-{
-    const struct target *t = arg;
-    const struct tfs_cells_kind *kind = t->edit->before->kind;
-
-    if (kind->planes[t->plane].legal(t->edit, i, value, t->why) == 0)
-        return 0;
-    return tfs_fail(err, t->why->code, "%s %u is not there, %s", kind->planes[t->plane].name, value,
-                    t->why->text);
-}
-
 static int take_narrow(struct tfs_cells_edit *e, unsigned number,
                        const struct tfs_grid_rules *rules, struct tfs_lines *lines,
                        const struct tfs_line *first, bool *filled, struct tfs_error *err)
 {
-    struct tfs_error why = {0};
-    const struct target target = {e, number, &why};
     uint32_t *values = malloc(e->before->count * sizeof(*values));
 
     if (values == NULL)
         return tfs_fail_memory(err);
-    if (tfs_grid_parse_checked(lines, first, rules, values, filled,
-                               e->before->kind->planes[number].legal != NULL ? check_value : NULL,
-                               &target, err) == 0)
+    if (tfs_grid_parse(lines, first, rules, values, filled, err) == 0)
         for (size_t i = 0; i < e->before->count; i++)
             tfs_plane_set(&e->planes[number], i, values[i]);
     free(values);
@@ -403,7 +382,7 @@ static int check_values(struct tfs_cells_edit *e, unsigned number, struct tfs_sp
 {
     struct tfs_cells_plane *plane = &e->planes[number];
 
-    if (e->before->kind->clash == NULL)
+    if (e->before->kind->planes[number].legal == NULL)
         return 0;
     for (size_t i = 0; (i = tfs_cells_edit_changed(e, number, i)) < e->before->count; i++) {
         const char *why = tfs_cells_edit_refusal(e, i, number);

@@ -400,10 +400,15 @@ static int take_number(struct reading *r, unsigned k, const struct tfs_line *fie
     return err->code;
 }
 
+static const char *refusal(const struct reading *r, unsigned plane)
+{
+    const struct tfs_plane *p = &r->edit.before->kind->planes[plane];
+
+    return p->legal == NULL ? NULL : p->legal(tfs_edit_doc(r->edit.edit), r->values);
+}
+
 static int take_values(struct reading *r, const struct tfs_voxel_row *row, struct tfs_error *err)
 {
-    const struct tfs_cells_kind *kind = r->edit.before->kind;
-
     for (unsigned n = 0; n < r->count; n++) {
         const unsigned k = r->used[n];
         if (r->named[k] ? take_name(r, &row->fields[k], &r->values[r->columns.planes[k]], err) < 0
@@ -411,8 +416,8 @@ static int take_values(struct reading *r, const struct tfs_voxel_row *row, struc
             return err->code;
     }
     r->odd = 0;
-    for (unsigned k = 0; k < r->columns.head.count && kind->clash != NULL; k++)
-        if (kind->clash(r->values, r->columns.planes[k]) != NULL)
+    for (unsigned k = 0; k < r->columns.head.count; k++)
+        if (refusal(r, r->columns.planes[k]) != NULL)
             r->odd |= 1u << r->columns.planes[k];
     return 0;
 }
@@ -454,7 +459,7 @@ static int set_odd(struct reading *r, struct tfs_voxel_row *row, struct tfs_erro
         return tfs_fail_line(err, &row->fields[k],
                              "voxel %" PRId64 ",%" PRId64 ",%" PRId64 ": %s %" PRIu64 " for %s",
                              row->at[0], row->at[1], row->at[2], before->kind->planes[plane].name,
-                             r->values[plane], before->kind->clash(r->values, plane));
+                             r->values[plane], refusal(r, plane));
     }
     return 0;
 }
