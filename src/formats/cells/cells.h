@@ -136,7 +136,6 @@ struct tfs_cells_kind {
     struct tfs_voxel_size (*group_size)(const struct tfs_doc *doc, uint32_t group);
     const char *unit;  /* what one voxel is called; NULL: "voxel" */
     unsigned flags;    /* enum tfs_cells_flags */
-    uint64_t text_max; /* bytes of a text; a longer one is not rendered (EFBIG); 0: any is */
     struct tfs_name_rules names;
     uint32_t entries_max; /* of a table of names */
 

@@ -206,7 +206,6 @@ const struct tfs_cells_kind tfs_rbx_cells = {
     .count = TFS_RBX_PLANES,
     .group_size = group_size,
     .flags = TFS_CELLS_ABSENT_EMPTY,
-    .text_max = UINT64_C(64) << 20, /* only edges of 128 and 256 come near it */
     .decode = decode,
     .next_run = next_run,
     .release = release,

@@ -215,14 +215,14 @@ static int64_t head_size(const struct tfs_cells *cells, unsigned number, const s
     return size;
 }
 
-int tfs_cells_check_text(const struct tfs_cells_kind *kind, uint64_t size, struct tfs_error *err)
+int tfs_cells_check_text(uint64_t size, struct tfs_error *err)
 {
-    if (kind->text_max == 0 || size <= kind->text_max)
+    if (size <= TFS_TEXT_MAX)
         return 0;
     return tfs_fail(err, -EFBIG,
                     "would be %" PRIu64 " bytes long, more than the %" PRIu64
                     " that are rendered; raw.bin has the chunk as it is stored",
-                    size, kind->text_max);
+                    size, TFS_TEXT_MAX);
 }
 
 int tfs_cells_grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
@@ -235,7 +235,7 @@ int tfs_cells_grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
     if (open_plane(save, doc, at, &cells, err) < 0)
         return err->code;
     summarize(cells, number, &s);
-    if (tfs_cells_check_text(cells->kind, rows_size(cells, number, &s), err) == 0)
+    if (tfs_cells_check_text(rows_size(cells, number, &s), err) == 0)
         print_grid(cells, number, &s, out, err);
     tfs_cells_unref(cells);
     return err->code < 0 ? err->code : tfs_buf_check(out, err);
@@ -255,7 +255,7 @@ int64_t tfs_cells_grid_size(struct tfs_save *save, const struct tfs_doc *doc, st
     summarize(cells, number, &s);
     const uint64_t rows = rows_size(cells, number, &s);
     const int64_t head = head_size(cells, number, &s);
-    tfs_cells_check_text(cells->kind, rows, &ignored);
+    tfs_cells_check_text(rows, &ignored);
     tfs_cells_unref(cells);
     if (head < 0)
         return head;

@@ -246,7 +246,7 @@ static int print_lines(const struct tfs_cells *cells, const struct columns *c, s
     return err->code;
 }
 
-#define ROW_MAX 64 /* characters of a line, of kinds whose texts have a greatest size */
+#define ROW_MAX 64 /* characters of a line; names alone are longer */
 
 /* Of a chunk whose text may be too long: the size of its lines, for which there is room then. */
 static int check_size(const struct tfs_cells *cells, const struct columns *c, struct tfs_buf *out,
@@ -254,10 +254,9 @@ static int check_size(const struct tfs_cells *cells, const struct columns *c, st
 {
     uint64_t size;
 
-    if (cells->kind->text_max == 0 || cells->kind->text_max / ROW_MAX >= cells->count)
+    if (TFS_TEXT_MAX / ROW_MAX >= cells->count)
         return 0;
-    if (print_lines(cells, c, NULL, &size, err) == 0 &&
-        tfs_cells_check_text(cells->kind, size, err) == 0)
+    if (print_lines(cells, c, NULL, &size, err) == 0 && tfs_cells_check_text(size, err) == 0)
         (void)tfs_buf_reserve(out, (size_t)size + 16 * ROW_MAX);
     return err->code;
 }
@@ -314,7 +313,7 @@ int64_t tfs_cells_table_size(struct tfs_save *save, const struct tfs_doc *doc, s
     print_header(cells, &c, &head);
     if (tfs_buf_check(&head, &ignored) == 0)
         print_lines(cells, &c, NULL, &size, &ignored);
-    tfs_cells_check_text(cells->kind, size, &ignored);
+    tfs_cells_check_text(size, &ignored);
     size += head.size;
     tfs_buf_release(&head);
     tfs_cells_unref(cells);

@@ -29,8 +29,9 @@ extern const struct tfs_lens tfs_cells_table_lens; /* of a game whose chunks all
 int tfs_cells_number_lines(struct tfs_voxel_lines *lines, const struct tfs_cells *cells,
                            const unsigned *planes, unsigned count, struct tfs_error *err);
 
-/* EFBIG: a text of this size is not rendered (tfs_cells_kind.text_max). */
-int tfs_cells_check_text(const struct tfs_cells_kind *kind, uint64_t size, struct tfs_error *err);
+#define TFS_TEXT_MAX (UINT64_C(64) << 20) /* only chunks of a million voxels come near it */
+/* EFBIG: a text of this size is not rendered. */
+int tfs_cells_check_text(uint64_t size, struct tfs_error *err);
 
 /* ---- grids and palettes of a chunk (grid.c) -------------------------------------------------- */
 
