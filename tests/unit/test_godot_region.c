@@ -473,7 +473,8 @@ START_TEST(block_of_other_depths_is_refused)
     ck_assert_str_eq(c.err.text, "channel type has depth 8, this region holds blocks whose depth "
                                  "there is 16");
     ck_assert_int_eq(files_put_text(&c, at_000, "channels/type.txt", "depth 8\nfill 0"), -EBADMSG);
-    ck_assert_str_eq(c.err.text, "the depth here is 16 in all chunks of this region");
+    ck_assert_str_eq(c.err.text, "channel type has depth 8, this region holds blocks whose depth "
+                                 "there is 16");
     tfs_buf_release(&raw);
 }
 END_TEST

@@ -187,9 +187,6 @@ struct tfs_cells_kind {
     /* Of a game whose chunks say how wide the values of each plane are; else NULL. The form of a
      * plane, in a chunk of that version. */
     struct tfs_plane_form (*form)(unsigned version, unsigned plane, unsigned width);
-    /* May the document have another such width? EBADMSG with a sentence. */
-    int (*legal_width)(const struct tfs_doc *doc, unsigned plane, unsigned width,
-                       struct tfs_error *err);
     /* The form of arrays of a whole group. */
     int (*group_form)(struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
                       unsigned plane, struct tfs_plane_form *form, struct tfs_error *err);

@@ -205,11 +205,8 @@ int tfs_cells_edit_width(struct tfs_cells_edit *e, unsigned plane, unsigned widt
 {
     const struct tfs_cells_kind *kind = e->before->kind;
 
-    if (width != e->planes[plane].form.width) {
-        if (kind->legal_width(e->base, plane, width, err) < 0)
-            return err->code;
+    if (width != e->planes[plane].form.width)
         e->planes[plane].form = kind->form(e->before->version, plane, width);
-    }
     return tfs_cells_edit_plane(e, plane, err);
 }
 

@@ -45,17 +45,6 @@ struct tfs_plane_form tfs_godot_form(unsigned version, unsigned channel, unsigne
     return form;
 }
 
-static int legal_width(const struct tfs_doc *doc, unsigned plane, unsigned width,
-                       struct tfs_error *err)
-{
-    const struct tfs_godot_rules *rules = tfs_godot_rules(doc);
-
-    if (!rules->depths_fixed || rules->depths[plane] == tfs_godot_depth(width))
-        return 0;
-    return tfs_fail(err, -EBADMSG, "the depth here is %u in all chunks of %s",
-                    8U << rules->depths[plane], rules->container);
-}
-
 static struct tfs_voxel_size group_size(const struct tfs_doc *doc, uint32_t group)
 {
     uint32_t sides[3];
@@ -220,18 +209,24 @@ static void put_values(const struct tfs_cells_plane *plane, struct tfs_voxel_siz
     out->size += bytes;
 }
 
-static struct tfs_godot_values put_plane(const struct tfs_cells_plane *plane,
-                                         struct tfs_voxel_size size, struct tfs_buf *out)
+static int put_plane(const struct tfs_cells_edit *e, unsigned i, struct tfs_godot_block *block,
+                     struct tfs_buf *out, struct tfs_error *err)
 {
+    const struct tfs_cells_plane *plane = &e->planes[i];
     const uint8_t depth = tfs_godot_depth(plane->form.width);
 
+    if (depth != block->channels[i].depth &&
+        tfs_godot_rules_depth(tfs_godot_rules(tfs_edit_doc(e->edit)), i, depth, err) < 0)
+        return err->code;
     if (plane->filled)
         tfs_godot_put_bits(out, tfs_plane_get(plane, 0), depth);
     else
-        put_values(plane, size, depth, out);
-    return (struct tfs_godot_values){.mode = plane->filled ? TFS_GODOT_UNIFORM : TFS_GODOT_NONE,
-                                     .depth = depth,
-                                     .bytes = tfs_buf_span(out)};
+        put_values(plane, e->before->size, depth, out);
+    block->channels[i] =
+        (struct tfs_godot_values){.mode = plane->filled ? TFS_GODOT_UNIFORM : TFS_GODOT_NONE,
+                                  .depth = depth,
+                                  .bytes = tfs_buf_span(out)};
+    return tfs_buf_check(out, err);
 }
 
 static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
@@ -240,10 +235,8 @@ static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
     struct tfs_buf bytes[TFS_GODOT_CHANNELS] = {{0}};
 
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS && err->code == 0; i++)
-        if (!tfs_cells_edit_same_plane(e, i)) {
-            block.channels[i] = put_plane(&e->planes[i], e->before->size, &bytes[i]);
-            tfs_buf_check(&bytes[i], err);
-        }
+        if (!tfs_cells_edit_same_plane(e, i))
+            put_plane(e, i, &block, &bytes[i], err);
     if (err->code == 0)
         tfs_godot_store_block(e->edit, e->before, &block, err);
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
@@ -281,7 +274,6 @@ const struct tfs_cells_kind tfs_godot_cells = {
     .columns = tfs_godot_columns,
     .encode = encode,
     .form = tfs_godot_form,
-    .legal_width = legal_width,
     .group_form = group_form,
     .blank = tfs_godot_blank,
 };

@@ -77,16 +77,23 @@ int tfs_godot_rules_size(const struct tfs_godot_rules *rules, const struct tfs_g
                     block->y, block->z, rules->container, side, side, side);
 }
 
+int tfs_godot_rules_depth(const struct tfs_godot_rules *rules, unsigned channel, unsigned depth,
+                          struct tfs_error *err)
+{
+    if (!rules->depths_fixed || rules->depths[channel] == depth)
+        return 0;
+    return tfs_fail(err, -EBADMSG,
+                    "channel %s has depth %u, %s holds blocks whose depth there is %u",
+                    tfs_godot_channel_names[channel], 8U << depth, rules->container,
+                    8U << rules->depths[channel]);
+}
+
 int tfs_godot_rules_depths(const struct tfs_godot_rules *rules, const struct tfs_godot_block *block,
                            struct tfs_error *err)
 {
-    for (unsigned i = 0; i < TFS_GODOT_CHANNELS && rules->depths_fixed; i++)
-        if (block->channels[i].depth != rules->depths[i])
-            return tfs_fail(err, -EBADMSG,
-                            "channel %s has depth %u, %s holds blocks whose depth there is %u",
-                            tfs_godot_channel_names[i], 8U << block->channels[i].depth,
-                            rules->container, 8U << rules->depths[i]);
-    return 0;
+    for (unsigned i = 0; i < TFS_GODOT_CHANNELS && err->code == 0; i++)
+        tfs_godot_rules_depth(rules, i, block->channels[i].depth, err);
+    return err->code;
 }
 
 int tfs_godot_rules_stored(const struct tfs_godot_rules *rules, size_t size, struct tfs_error *err)

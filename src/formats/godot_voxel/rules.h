@@ -60,7 +60,10 @@ int tfs_godot_rules_coordinate(const struct tfs_godot_rules *rules, struct tfs_k
 int tfs_godot_rules_size(const struct tfs_godot_rules *rules, const struct tfs_godot_block *block,
                          struct tfs_error *err);
 
-/* Has it the depths? EBADMSG with a sentence. */
+/* Has the channel, or has each of the block, the depth that is demanded? EBADMSG with a
+ * sentence. */
+int tfs_godot_rules_depth(const struct tfs_godot_rules *rules, unsigned channel, unsigned depth,
+                          struct tfs_error *err);
 int tfs_godot_rules_depths(const struct tfs_godot_rules *rules, const struct tfs_godot_block *block,
                            struct tfs_error *err);
 

@@ -297,13 +297,10 @@ static int read_width(struct tfs_line line, unsigned *width, struct tfs_error *e
 int tfs_cells_take_width(struct tfs_cells_edit *e, unsigned plane, struct tfs_line line,
                          struct tfs_error *err)
 {
-    struct tfs_error why = {0};
     unsigned width = 0;
 
-    if (read_width(line, &width, err) < 0 || tfs_cells_edit_width(e, plane, width, &why) == 0)
-        return err->code;
-    return why.code == -EBADMSG ? tfs_fail_line(err, &line, "%s", why.text)
-                                : tfs_fail(err, why.code, "%s", why.text);
+    return read_width(line, &width, err) < 0 ? err->code
+                                             : tfs_cells_edit_width(e, plane, width, err);
 }
 
 /* Takes the line in front of the grid. *first: what was read and is not that. */
