@@ -6,7 +6,6 @@
 #include "formats/beamng/cells.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/beamng/layers.h"
@@ -144,20 +143,12 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
         plane->values = (void *)(uintptr_t)bytes.data;
         if ((uintptr_t)bytes.data % plane->form.width == 0)
             continue;
-        plane->values = malloc(bytes.size);
+        plane->values = tfs_cells_alloc(cells, bytes.size, err);
         if (plane->values == NULL)
-            return tfs_fail_memory(err);
+            return err->code;
         memcpy(plane->values, bytes.data, bytes.size);
-        cells->weight += bytes.size;
     }
     return 0;
-}
-
-static void release(struct tfs_cells *cells)
-{
-    for (unsigned i = 0; i < TFS_BEAMNG_PLANES; i++)
-        if (cells->planes[i].values != stored_values(&cells->chunk, i).data)
-            free(cells->planes[i].values);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
@@ -204,6 +195,5 @@ const struct tfs_cells_kind tfs_beamng_cells = {
     .save_names = save_names,
     .merge_names = tfs_beamng_merge_names,
     .decode = decode,
-    .release = release,
     .encode = encode,
 };

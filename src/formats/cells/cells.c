@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,36 @@ struct tfs_cells_cache {
     struct tfs_recent recent;
     struct tfs_names_memory names;
 };
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+struct tfs_cells_memory {
+    struct tfs_cells_memory *next;
+    max_align_t bytes[];
+};
+
+void *tfs_cells_alloc(struct tfs_cells *cells, size_t size, struct tfs_error *err)
+{
+    struct tfs_cells_memory *memory = malloc(sizeof(*memory) + size);
+
+    if (memory == NULL) {
+        tfs_fail_memory(err);
+        return NULL;
+    }
+    memory->next = cells->memory;
+    cells->memory = memory;
+    cells->weight += size;
+    return memory->bytes;
+}
+
+static void free_memory(struct tfs_cells_memory *memory)
+{
+    while (memory != NULL) {
+        struct tfs_cells_memory *next = memory->next;
+        free(memory);
+        memory = next;
+    }
+}
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -107,6 +138,7 @@ void tfs_cells_unref(struct tfs_cells *cells)
         return;
     if (cells->kind->release != NULL)
         cells->kind->release(cells);
+    free_memory(cells->memory);
     tfs_blob_unref(cells->stored);
     tfs_blob_unref(cells->extra);
     tfs_blob_unref(cells->chunk.blob);

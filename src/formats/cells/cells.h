@@ -103,8 +103,9 @@ struct tfs_cells {
     struct tfs_cells_plane planes[TFS_PLANES_MAX];
     struct tfs_span *names; /* the table of names */
     uint32_t name_count;
-    void *own;     /* the game's */
-    size_t weight; /* bytes of memory of `own` and of the planes */
+    void *own;                       /* the game's */
+    size_t weight;                   /* bytes of memory of all of this */
+    struct tfs_cells_memory *memory; /* for cells.c only */
 };
 
 /* How the planes of a chunk without voxels are to be stored. */
@@ -134,15 +135,15 @@ struct tfs_cells_kind {
     struct tfs_voxel_size size; /* of every chunk, decode may say less; all 0: decode says it */
     /* The size of the chunks of a group, where that is 0. */
     struct tfs_voxel_size (*group_size)(const struct tfs_doc *doc, uint32_t group);
-    const char *unit;  /* what one voxel is called; NULL: "voxel" */
-    unsigned flags;    /* enum tfs_cells_flags */
+    const char *unit; /* what one voxel is called; NULL: "voxel" */
+    unsigned flags;   /* enum tfs_cells_flags */
     struct tfs_name_rules names;
     uint32_t entries_max; /* of a table of names */
 
     /* Sets size (if the kind does not), planes, names and own from cells->stored and cells->chunk.
      * Planes that are not `wanted` (bit i: plane i) may be left out; names are always wanted. With
-     * TFS_CELLS_CHECK what no plane needs has to be right, too. The memory is the game's, until
-     * release. EBADMSG, ENOTSUP, EFBIG: the chunk is damaged. */
+     * TFS_CELLS_CHECK what no plane needs has to be right, too. Memory comes from
+     * tfs_cells_alloc. EBADMSG, ENOTSUP, EFBIG: the chunk is damaged. */
     int (*decode)(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err);
     /* Of a game that stores runs of equal voxels, whose planes have bytes and no table of names:
      * the next of cells->stored, so that who reads all voxels needs no planes. False: there are no
@@ -152,7 +153,7 @@ struct tfs_cells_kind {
      * path of the bench row "a region into NumPy". NULL: cells say them. */
     int (*numbers)(struct tfs_span stored, uint32_t from, uint32_t to, tfs_number_fn number,
                    void *arg, uint8_t *shorts, struct tfs_error *err);
-    /* After a failure of decode, too. NULL: it takes no memory. */
+    /* After a failure of decode, too. NULL: it takes no memory but from tfs_cells_alloc. */
     void (*release)(struct tfs_cells *cells);
 
     /* Is this the name of an empty voxel, or of one of which nothing is seen from above? */
@@ -228,6 +229,8 @@ int tfs_cells_keep(struct tfs_save *save, const struct tfs_doc *doc,
 /* Without the cache, for walks over a whole save. `doc` NULL: for names alone. */
 int tfs_cells_make(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                    unsigned wanted, struct tfs_cells **cells, struct tfs_error *err);
+/* For decode: memory that the cells keep. NULL: there is none, and `err` says so. */
+void *tfs_cells_alloc(struct tfs_cells *cells, size_t size, struct tfs_error *err);
 struct tfs_cells *tfs_cells_ref(struct tfs_cells *cells);
 void tfs_cells_unref(struct tfs_cells *cells); /* NULL is legal */
 

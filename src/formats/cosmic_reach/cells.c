@@ -73,10 +73,9 @@ static int decode_plane(struct tfs_cells *cells, unsigned plane,
 
     p->filled = is_single(layers);
     const size_t count = p->filled ? 1 : TFS_COSMIC_VALUES, size = tfs_plane_size(&p->form);
-    p->values = malloc(count * size);
+    p->values = tfs_cells_alloc(cells, count * size, err);
     if (p->values == NULL)
-        return tfs_fail_memory(err);
-    cells->weight += count * size;
+        return err->code;
     if (p->filled) {
         layers->decode(layers->types[0], layers->bytes[0].data, values);
         tfs_plane_set(p, 0, values[0] & mask);
@@ -93,13 +92,12 @@ static int decode_names(struct tfs_cells *cells, const struct tfs_cosmic_blocks 
 {
     struct tfs_cursor c = tfs_cursor_init(blocks->palette);
 
-    cells->names = malloc(blocks->count * sizeof(*cells->names));
+    cells->names = tfs_cells_alloc(cells, blocks->count * sizeof(*cells->names), err);
     if (cells->names == NULL)
-        return tfs_fail_memory(err);
+        return err->code;
     for (uint32_t i = 0; i < blocks->count; i++)
         cells->names[i] = tfs_cosmic_name_take(&c);
     cells->name_count = blocks->count;
-    cells->weight += blocks->count * sizeof(*cells->names);
     return 0;
 }
 
@@ -150,12 +148,11 @@ static int check_body(const struct tfs_cells *cells, struct tfs_error *err)
 static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
 {
     const struct tfs_span bytes = tfs_blob_span(cells->stored);
-    struct sections *s = calloc(1, sizeof(*s));
+    struct sections *s = cells->own = tfs_cells_alloc(cells, sizeof(*s), err);
 
     if (s == NULL)
-        return tfs_fail_memory(err);
-    cells->own = s;
-    cells->weight = sizeof(*s);
+        return err->code;
+    memset(s, 0, sizeof(*s));
     /* Block data is the body's first section. */
     if (tfs_cosmic_blocks_view(bytes, &s->blocks, err) < 0 ||
         ((wanted & (LIGHTS | TFS_CELLS_CHECK)) != 0 &&
@@ -171,14 +168,6 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
         if ((wanted & 1u << plane) != 0)
             decode_light(cells, plane, err);
     return err->code;
-}
-
-static void release(struct tfs_cells *cells)
-{
-    for (unsigned i = 0; i < TFS_COSMIC_PLANES; i++)
-        free(cells->planes[i].values);
-    free(cells->names);
-    free(cells->own);
 }
 
 /* ---- encoding -------------------------------------------------------------------------------- */
@@ -303,7 +292,6 @@ const struct tfs_cells_kind tfs_cosmic_cells = {
     .entries_max = TFS_COSMIC_PALETTE_MAX,
     .decode = decode,
     .numbers = numbers,
-    .release = release,
     .emptiness = emptiness,
     .air = air,
     .encode = encode,

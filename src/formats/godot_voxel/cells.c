@@ -6,7 +6,6 @@
 #include "formats/godot_voxel/cells.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "formats/cells/edit.h"
 #include "formats/godot_voxel/channel.h"
@@ -119,11 +118,10 @@ static int set_plane(struct tfs_cells *cells, struct decoded *d, unsigned i, str
         tfs_plane_set(plane, 0, tfs_godot_get_bits(values->bytes.data, values->depth));
         return 0;
     }
-    plane->values = malloc(size);
+    plane->values = tfs_cells_alloc(cells, size, err);
     if (plane->values == NULL)
-        return tfs_fail_memory(err);
+        return err->code;
     turn(&d->block, values, plane->values);
-    cells->weight += size;
     return 0;
 }
 
@@ -149,16 +147,16 @@ static int decode_block(struct tfs_cells *cells, unsigned wanted, struct tfs_err
 {
     if (cells->stored == NULL)
         return 0;
-    struct decoded *d = calloc(1, sizeof(*d));
-    cells->own = d;
+    struct decoded *d = cells->own = tfs_cells_alloc(cells, sizeof(*d), err);
     if (d == NULL)
-        return tfs_fail_memory(err);
+        return err->code;
+    d->block = (struct tfs_godot_block){0};
     if (tfs_godot_block_open(cells->stored, &d->block, err) < 0 ||
         tfs_godot_rules_size(tfs_godot_rules(cells->doc), &d->block, err) < 0)
         return err->code;
     cells->version = d->block.version;
     cells->size = (struct tfs_voxel_size){d->block.x, d->block.y, d->block.z};
-    cells->weight = sizeof(*d) + tfs_blob_span(d->block.data).size;
+    cells->weight += tfs_blob_span(d->block.data).size;
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
         if ((wanted >> i & 1) != 0 && set_plane(cells, d, i, err) < 0)
             return err->code;
@@ -182,13 +180,8 @@ static void release(struct tfs_cells *cells)
 {
     struct decoded *d = cells->own;
 
-    if (d == NULL)
-        return;
-    for (unsigned i = 0; i < TFS_GODOT_CHANNELS; i++)
-        if (!cells->planes[i].filled)
-            free(cells->planes[i].values);
-    tfs_godot_block_release(&d->block);
-    free(d);
+    if (d != NULL)
+        tfs_godot_block_release(&d->block);
 }
 
 /* ---- encoding -------------------------------------------------------------------------------- */

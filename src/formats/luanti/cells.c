@@ -25,28 +25,24 @@ enum { NODE = TFS_LUANTI_PLANE_NODE, PARAM2, PARAM1 };
 static int set_names(struct tfs_cells *cells, const struct tfs_luanti_block *b,
                      struct tfs_error *err)
 {
-    cells->names = calloc(b->count + (size_t)1, sizeof(*cells->names));
+    cells->names = tfs_cells_alloc(cells, b->count * sizeof(*cells->names), err);
     if (cells->names == NULL)
-        return tfs_fail_memory(err);
+        return err->code;
     for (uint32_t i = 0; i < b->count; i++)
         cells->names[i] = b->names[i].name;
     cells->name_count = b->count;
-    cells->weight = sizeof(*b) + b->memory.capacity + b->count * sizeof(*cells->names);
+    cells->weight += b->memory.capacity;
     return 0;
 }
 
 static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
 {
     const struct tfs_span stored = tfs_blob_span(cells->stored);
-    struct tfs_luanti_block *b = calloc(1, sizeof(*b));
+    struct tfs_luanti_block *b = tfs_cells_alloc(cells, sizeof(*b), err);
 
-    if (b == NULL)
-        return tfs_fail_memory(err);
-    if ((wanted == 0 ? tfs_luanti_names_open(stored, b, err)
-                     : tfs_luanti_block_open(stored, b, err)) < 0) {
-        free(b);
+    if (b == NULL || (wanted == 0 ? tfs_luanti_names_open(stored, b, err)
+                                  : tfs_luanti_block_open(stored, b, err)) < 0)
         return err->code;
-    }
     cells->own = b;
     if (wanted != 0) {
         cells->planes[NODE].values = b->nodes;
@@ -60,12 +56,8 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
 
 static void release(struct tfs_cells *cells)
 {
-    struct tfs_luanti_block *b = cells->own;
-
-    if (b != NULL)
-        tfs_luanti_block_release(b);
-    free(b);
-    free(cells->names);
+    if (cells->own != NULL)
+        tfs_luanti_block_release(cells->own);
 }
 
 /* ---- the rules of the game ------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include "formats/roblox/cells.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "formats/cells/edit.h"
 #include "formats/roblox/source.h"
@@ -29,10 +28,9 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
     for (unsigned i = 0; i < TFS_RBX_PLANES; i++) {
         if ((wanted >> i & 1) == 0)
             continue;
-        planes.values[i] = cells->planes[i].values = malloc(size);
+        planes.values[i] = cells->planes[i].values = tfs_cells_alloc(cells, size, err);
         if (planes.values[i] == NULL)
-            return tfs_fail_memory(err);
-        cells->weight += size;
+            return err->code;
     }
     if (wanted == TFS_CELLS_CHECK)
         return tfs_rbx_records_check(tfs_blob_span(cells->stored), log2, err);
@@ -50,12 +48,6 @@ static bool next_run(struct tfs_cursor *stored, uint64_t values[TFS_PLANES_MAX],
         values[i] = tfs_rbx_cell_value(run.cell, i);
     *count = run.count;
     return true;
-}
-
-static void release(struct tfs_cells *cells)
-{
-    for (unsigned i = 0; i < TFS_RBX_PLANES; i++)
-        free(cells->planes[i].values);
 }
 
 static struct tfs_voxel_size group_size(const struct tfs_doc *doc, uint32_t group)
@@ -208,7 +200,6 @@ const struct tfs_cells_kind tfs_rbx_cells = {
     .flags = TFS_CELLS_ABSENT_EMPTY,
     .decode = decode,
     .next_run = next_run,
-    .release = release,
     .look = look,
     .settle = settle,
     .encode = encode,
