@@ -103,7 +103,7 @@ static int check_unchanged(const struct tfs_differ *d, struct tfs_error *err)
         struct tfs_save *save = d->saves[i];
         if (save->container->fetch == NULL)
             continue;
-        int changed = save->container->changed(save, err);
+        int changed = save->container->changed(save, NULL, err);
         if (changed > 0)
             tfs_fail(err, -ESTALE, "%s: another program changed the save while it was read",
                      d->cli->operands[i]);

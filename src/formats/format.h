@@ -353,11 +353,8 @@ struct tfs_container {
      * making that durable failed. Then a commit of the same document writes it again. */
     int (*commit)(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
     /* Has the save changed on disk since it was read or committed? 1 yes, 0 no, or negative.
-     * Cheap. */
-    int (*changed)(struct tfs_save *save, struct tfs_error *err);
-    /* The same, but of many files only those that hold the chunk need to be looked at. NULL:
-     * `changed` looks at few. */
-    int (*changed_at)(struct tfs_save *save, struct tfs_key chunk, struct tfs_error *err);
+     * Cheap. `chunk` not NULL: of many files only those that hold it need to be looked at. */
+    int (*changed)(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err);
     /* Reads it again into save->doc; slots of chunks that are still there are kept. */
     int (*reload)(struct tfs_save *save, struct tfs_error *err);
     /* The hash of what the save holds, as it was read or committed; ESTALE when another program

@@ -90,7 +90,7 @@ static void edit_and_commit(struct lens_check *c, struct tfs_span edits)
         tfs_doc_unref(c->doc);
         c->doc = tfs_doc_ref(c->save->doc);
         check_disk(c);
-        REQUIRE(c->save->container->changed(c->save, &err) == 0);
+        REQUIRE(c->save->container->changed(c->save, NULL, &err) == 0);
     } else {
         REQUIRE(err.text[0] != '\0' && result != -ESTALE && result != -ENOMEM);
         REQUIRE(result != -EROFS || c->save->read_only != NULL);

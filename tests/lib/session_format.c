@@ -236,8 +236,9 @@ struct tfs_doc *fake_saved(struct tfs_save *save)
     return doc;
 }
 
-static int fake_changed(struct tfs_save *save, struct tfs_error *err)
+static int fake_changed(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err)
 {
+    (void)chunk;
     (void)save;
     (void)err;
     fake_disk.looks++;

@@ -221,7 +221,7 @@ START_TEST(edit_replaces_its_region_and_no_other)
     struct tfs_buf again = files_read_file(scratch_path("world/meta.vxrm"));
     ck_assert(tfs_span_equal(tfs_buf_span(&meta), tfs_buf_span(&again)));
     struct tfs_error err = {0};
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 0);
     /* Blocks of the new file are found without reading the folder again. */
     ck_assert(files_holds(&c, (struct tfs_key){0, 3, 1, 3}, "channels/type.txt", "depth 16\n"));
     reopen();
@@ -241,7 +241,7 @@ START_TEST(chunk_where_no_region_is_makes_one)
     commit();
     ck_assert_int_eq(access(scratch_path("world/regions/lod0/r.-3.5.-1.vxr"), R_OK), 0);
     struct tfs_error err = {0};
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 0);
     reopen();
     ck_assert_uint_eq(c.doc->count, 65);
     ck_assert(files_shows(&c, far, "channels/sdf.txt", "depth 16\nfill 32767\n"));
@@ -368,7 +368,7 @@ START_TEST(region_that_another_made_meanwhile_is_kept_and_noticed)
     scratch_write("world/regions/lod0/r.-3.5.-1.vxr", "another's");
     ck_assert_int_eq(files_commit(&c), -EEXIST);
     ck_assert_str_eq(scratch_read("world/regions/lod0/r.-3.5.-1.vxr"), "another's");
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 1);
 }
 END_TEST
 
@@ -385,9 +385,9 @@ START_TEST(region_that_another_made_while_we_wrote_is_noticed)
     files_write_file(scratch_path("world/regions/lod0/r.7.0.0.vxr"), tfs_buf_span(&region));
     tfs_buf_release(&region);
     commit();
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 1);
     ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 0);
     ck_assert_ptr_nonnull(tfs_doc_find(c.save->doc, (struct tfs_key){0, 28, 0, 0}));
     ck_assert(files_shows(&c, key, "channels/data5.txt", "depth 8\nfill 4\n"));
 }
@@ -409,7 +409,7 @@ START_TEST(commit_that_found_no_room_is_no_change_by_others)
     ck_assert_int_eq(files_commit(&c), -EDQUOT);
     limit.rlim_cur = limit.rlim_max;
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 0);
     commit();
     reopen();
     ck_assert(files_shows(&c, key, "channels/data5.txt", "depth 8\nfill 9\n"));
@@ -428,10 +428,10 @@ START_TEST(region_that_others_changed_is_a_conflict)
     struct tfs_buf file = files_read_file(scratch_path(REGION_0));
     tfs_buf_u8(&file, 0);
     files_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 1);
     ck_assert_int_eq(files_commit(&c), -ESTALE);
     ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 0);
     /* Chunks of the region that nobody touched are the same ones. */
     ck_assert(tfs_chunk_same(tfs_doc_find(c.save->doc, other), &before));
     tfs_buf_release(&file);
@@ -499,13 +499,13 @@ START_TEST(change_of_one_region_is_none_of_blocks_in_others)
     tfs_buf_u8(&file, 0);
     files_write_file(scratch_path(REGION_0), tfs_buf_span(&file));
     tfs_buf_release(&file);
-    ck_assert_int_eq(container->changed_at(c.save, here, &err), 1);
-    ck_assert_int_eq(container->changed_at(c.save, there, &err), 0);
-    ck_assert_int_eq(container->changed_at(c.save, new, &err), 0);
+    ck_assert_int_eq(container->changed(c.save, &here, &err), 1);
+    ck_assert_int_eq(container->changed(c.save, &there, &err), 0);
+    ck_assert_int_eq(container->changed(c.save, &new, &err), 0);
     ck_assert_int_eq(rename(scratch_path(REGION_1), scratch_path("world/regions/lod0/r.7.0.0.vxr")),
                      0);
-    ck_assert_int_eq(container->changed_at(c.save, there, &err), 1);
-    ck_assert_int_eq(container->changed_at(c.save, new, &err), 1);
+    ck_assert_int_eq(container->changed(c.save, &there, &err), 1);
+    ck_assert_int_eq(container->changed(c.save, &new, &err), 1);
 }
 END_TEST
 
@@ -516,7 +516,7 @@ START_TEST(region_that_appears_or_goes_is_noticed)
     make_world();
     ck_assert_int_eq(rename(scratch_path(REGION_1), scratch_path("world/regions/lod0/r.7.0.0.vxr")),
                      0);
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 1);
     ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
     ck_assert_uint_eq(c.save->doc->count, 64);
     ck_assert_ptr_null(tfs_doc_find(c.save->doc, (struct tfs_key){0, 4, 0, 0}));
@@ -534,7 +534,7 @@ START_TEST(folder_is_away_while_its_regions_are_moved)
         char path[PATH_MAX];
         snprintf(path, sizeof(path), "%s", scratch_path(moved[i]));
         ck_assert_int_eq(rename(path, scratch_path("away")), 0);
-        ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+        ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 1);
         ck_assert_int_eq(c.save->container->reload(c.save, &err), -ENOENT);
         ck_assert_uint_eq(c.save->doc->count, 64);
         tfs_error_reset(&err);

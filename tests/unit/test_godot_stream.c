@@ -327,15 +327,15 @@ START_TEST(change_of_another_row_stands_in_nobodys_way)
     voxel_stream(db_path(), 2, 3);
     must_open();
     ck_assert(files_holds(&c, two, "channels/data5.txt", "fill 0"));
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 0);
     ck_assert_int_eq(files_put_text(&c, one, "channels/data5.txt", "fill 9"), 0);
     run("UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = '-48,-1,-50,0') "
         "WHERE loc = '-49,-1,-50,0'");
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 1);
     uint64_t place = tfs_doc_find(c.doc, two)->own;
     commit();
     /* What the other program wrote is shown, what we wrote too. */
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 0);
     ck_assert_uint_ne(tfs_doc_find(c.doc, two)->own, place);
     ck_assert(files_shows(&c, one, "channels/data5.txt", "depth 8\nfill 9\n"));
     struct tfs_buf other_row = files_get(&c, two, "raw.bin");
@@ -403,9 +403,9 @@ START_TEST(reload_keeps_what_did_not_change)
     run("UPDATE blocks SET vb = x'00' WHERE loc = '-50,-1,-50,0';"
         "INSERT INTO blocks VALUES ('7,7,7,2', NULL, NULL);"
         "DELETE FROM blocks WHERE loc = '-48,-1,-50,0'");
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 1);
     ck_assert_int_eq(c.save->container->reload(c.save, &err), 0);
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 0);
     const struct tfs_doc *doc = c.save->doc;
     ck_assert_uint_eq(doc->count, 3);
     ck_assert(!tfs_chunk_same(tfs_doc_find(doc, one), &before_one));
@@ -439,7 +439,7 @@ START_TEST(wal_database_is_edited_beside_its_game)
     commit();
     run("UPDATE blocks SET instances = x'0001000000803f0df00d90'");
     struct tfs_error err = {0};
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 1);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 1);
     reopen();
     ck_assert(files_shows(&c, one, "channels/data5.txt", "depth 8\nfill 9\n"));
 }
@@ -527,7 +527,7 @@ START_TEST(change_of_a_row_fetched_with_others_is_noticed)
     must_open();
     ck_assert_int_eq(get_picture(&out), 0);
     run("UPDATE blocks SET vb = NULL WHERE loc = '-49,-1,-50,0'");
-    ck_assert_int_eq(c.save->container->changed(c.save, &c.err), 1);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &c.err), 1);
     ck_assert_int_eq(c.save->container->reload(c.save, &c.err), 0);
     ck_assert(tfs_chunk_same(tfs_doc_find(c.save->doc, one), tfs_doc_find(c.doc, one)));
     ck_assert(!tfs_chunk_same(tfs_doc_find(c.save->doc, two), tfs_doc_find(c.doc, two)));

@@ -231,7 +231,7 @@ START_TEST(folder_is_upgraded_with_regions_and_meta)
     check_region_version("world/regions/lod0/r.0.0.0.vxr", 3);
     check_region_version("world/regions/lod0/r.1.0.0.vxr", 3);
     check_region_version("world/regions/lod0/r.2.0.0.vxr", 3);
-    ck_assert_int_eq(c.save->container->changed(c.save, &err), 0);
+    ck_assert_int_eq(c.save->container->changed(c.save, NULL, &err), 0);
     ck_assert(files_holds(&c, FILES_ROOT, "info.txt", "meta version: 3\n"));
     tree_files_close(&c);
     must_open(scratch_path("world"));

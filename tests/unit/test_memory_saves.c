@@ -465,10 +465,10 @@ static void end_reload(int result)
     if (result < 0) {
         show(t.save->doc, &t.seen);
         SAME(&t.seen, &t.old, "a failed reload changed what is shown");
-        ck_assert_int_eq(t.save->container->changed(t.save, &err), 1);
+        ck_assert_int_eq(t.save->container->changed(t.save, NULL, &err), 1);
         ck_assert_msg(act_reload(&err) == 0, "no reload after a failed one: %s", err.text);
     }
-    ck_assert_int_eq(t.save->container->changed(t.save, &err), 0);
+    ck_assert_int_eq(t.save->container->changed(t.save, NULL, &err), 0);
     show(t.save->doc, &t.seen);
     shut();
     SAME(&t.seen, &t.wanted, "something else was read");

@@ -194,7 +194,7 @@ static inline ino_t inode_of(int x, int y, int z)
 
 static inline bool changed(void)
 {
-    return save->container->changed(save, &err) == 1;
+    return save->container->changed(save, NULL, &err) == 1;
 }
 
 static inline void reload(void)

@@ -147,10 +147,12 @@ void tfs_whole_file_close(struct tfs_save *save)
     save->own = NULL;
 }
 
-int tfs_whole_file_changed(struct tfs_save *save, struct tfs_error *err)
+int tfs_whole_file_changed(struct tfs_save *save, const struct tfs_key *chunk,
+                           struct tfs_error *err)
 {
     const struct whole_file *own = file_of(save);
 
+    (void)chunk;
     return tfs_file_changed(save->path, &own->file.st, err);
 }
 

@@ -46,7 +46,8 @@ struct tfs_file_codec {
 /* For the functions of struct tfs_container of the same names. */
 int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err);
 int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
-int tfs_whole_file_changed(struct tfs_save *save, struct tfs_error *err);
+int tfs_whole_file_changed(struct tfs_save *save, const struct tfs_key *chunk,
+                           struct tfs_error *err);
 int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err);
 int tfs_whole_file_hash(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err);
 void tfs_whole_file_close(struct tfs_save *save);

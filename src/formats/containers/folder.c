@@ -380,13 +380,14 @@ int tfs_folder_complete(struct tfs_save *save, const struct tfs_doc *base,
 
 /* ---- outside changes ------------------------------------------------------------------------- */
 
-static bool has_changed(struct tfs_save *save, const struct tfs_key *chunk)
+int tfs_folder_changed(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err)
 {
     struct tfs_folder *own = tfs_folder_of(save);
     struct tfs_error ignored = {0};
     struct tfs_key file;
     uint32_t index;
 
+    (void)err;
     pthread_mutex_lock(&own->lock);
     if (chunk != NULL)
         file = tfs_folder_kind_of(save)->file_of(own->index.facts, *chunk, &index);
@@ -394,18 +395,6 @@ static bool has_changed(struct tfs_save *save, const struct tfs_key *chunk)
                          tfs_folder_index_changed(save, &own->index, chunk == NULL ? NULL : &file);
     pthread_mutex_unlock(&own->lock);
     return changed;
-}
-
-int tfs_folder_changed(struct tfs_save *save, struct tfs_error *err)
-{
-    (void)err;
-    return has_changed(save, NULL);
-}
-
-int tfs_folder_changed_at(struct tfs_save *save, struct tfs_key chunk, struct tfs_error *err)
-{
-    (void)err;
-    return has_changed(save, &chunk);
 }
 
 /* Games remove no directory: a missing one may come back. Nor does the one file that is shown go:

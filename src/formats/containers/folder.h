@@ -134,8 +134,7 @@ int tfs_folder_complete(struct tfs_save *save, const struct tfs_doc *base,
 int tfs_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
                      struct tfs_blob **extra, struct tfs_error *err);
 int tfs_folder_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
-int tfs_folder_changed(struct tfs_save *save, struct tfs_error *err);
-int tfs_folder_changed_at(struct tfs_save *save, struct tfs_key chunk, struct tfs_error *err);
+int tfs_folder_changed(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err);
 int tfs_folder_reload(struct tfs_save *save, struct tfs_error *err);
 /* And of struct tfs_journal_files. */
 struct tfs_key tfs_folder_file_key(const struct tfs_save *save, struct tfs_key chunk);
@@ -146,7 +145,7 @@ int tfs_folder_file_hash(struct tfs_save *save, struct tfs_key file, const char 
 #define TFS_FOLDER_FUNCTIONS(open_fn, close_fn)                                                    \
     .open = (open_fn), .close = (close_fn), .complete = tfs_folder_complete,                       \
     .fetch = tfs_folder_fetch, .commit = tfs_folder_commit, .changed = tfs_folder_changed,         \
-    .changed_at = tfs_folder_changed_at, .reload = tfs_folder_reload
+    .reload = tfs_folder_reload
 #define TFS_FOLDER_JOURNAL                                                                         \
     .file_of = tfs_folder_file_key, .path = tfs_folder_file_path, .hash = tfs_folder_file_hash
 

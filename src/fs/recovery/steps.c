@@ -87,7 +87,7 @@ static int is_settled(struct tfs_recovery *r, bool journal, struct tfs_error *er
     const struct tfs_container *container = r->save->container;
     struct tfs_error changed = {0};
 
-    if (container->changed(r->save, &changed) != 0)
+    if (container->changed(r->save, NULL, &changed) != 0)
         return container->reload(r->save, err) < 0 ? err->code : 0;
     if (!journal)
         return 1;

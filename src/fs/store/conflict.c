@@ -129,7 +129,7 @@ void tfs_store_mend(struct tfs_store *store)
     if (store->broken == 0)
         return;
     pthread_mutex_lock(&store->io);
-    bool same = store->save->container->changed(store->save, &ignored) == 0;
+    bool same = store->save->container->changed(store->save, NULL, &ignored) == 0;
     pthread_mutex_unlock(&store->io);
     if (!same)
         return;
@@ -472,7 +472,7 @@ static int is_disputed(void *arg, const struct tfs_chunk *before, const struct t
         return 0;
     d->last = file;
     d->looked = true;
-    return container->changed_at(d->save, chunk, &ignored) != 0;
+    return container->changed(d->save, &chunk, &ignored) != 0;
 }
 
 /* Did other programs change any file that our edits change? True, too, where a save is one file. */
@@ -480,7 +480,7 @@ static bool disputes(struct tfs_store *store)
 {
     struct dispute dispute = {.save = store->save};
 
-    return store->save->container->changed_at == NULL ||
+    return store->save->container->files == NULL ||
            tfs_doc_diff(store->save->doc, store->shown, is_disputed, &dispute) != 0;
 }
 
@@ -513,7 +513,7 @@ static int resolve(struct tfs_store *store, bool editing, struct tfs_error *err)
 
 bool tfs_store_may_conflict(struct tfs_store *store)
 {
-    if (store->save->container->changed_at == NULL || store->broken != 0 || store->unshown ||
+    if (store->save->container->files == NULL || store->broken != 0 || store->unshown ||
         !tfs_store_differs(store))
         return true;
     pthread_mutex_lock(&store->io);
@@ -534,7 +534,7 @@ int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err)
     if (store->unshown && !tfs_store_differs(store))
         result = show_saved(store, err);
     if (result == 0 &&
-        (store->unshown || store->save->container->changed(store->save, &ignored) != 0))
+        (store->unshown || store->save->container->changed(store->save, NULL, &ignored) != 0))
         result = resolve(store, editing, err);
     pthread_mutex_unlock(&store->io);
     return result;

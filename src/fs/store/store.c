@@ -69,21 +69,14 @@ uint64_t tfs_store_commits(struct tfs_store *store)
     return commits;
 }
 
-static bool has_changed(struct tfs_save *save, const struct tfs_key *chunk)
+bool tfs_store_current(struct tfs_store *store, const struct tfs_key *chunk)
 {
     struct tfs_error ignored = {0};
 
-    if (chunk != NULL && save->container->changed_at != NULL)
-        return save->container->changed_at(save, *chunk, &ignored) != 0;
-    return save->container->changed(save, &ignored) != 0;
-}
-
-bool tfs_store_current(struct tfs_store *store, const struct tfs_key *chunk)
-{
     /* While the thread holds the save it is looking at it, or writing it, itself. */
     if (pthread_mutex_trylock(&store->io) != 0)
         return true;
-    bool changed = has_changed(store->save, chunk);
+    const bool changed = store->save->container->changed(store->save, chunk, &ignored) != 0;
     pthread_mutex_unlock(&store->io);
     return !changed && store->broken == 0;
 }

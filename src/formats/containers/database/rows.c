@@ -441,11 +441,12 @@ void tfs_rows_close(struct tfs_save *save)
 
 /* ---- outside changes ------------------------------------------------------------------------- */
 
-int tfs_rows_changed(struct tfs_save *save, struct tfs_error *err)
+int tfs_rows_changed(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err)
 {
     struct tfs_rows *own = tfs_rows_of(save);
     uint32_t version = 0;
 
+    (void)chunk;
     pthread_mutex_lock(&own->lock);
     if (is_elsewhere(save)) {
         pthread_mutex_unlock(&own->lock);

@@ -83,7 +83,7 @@ int tfs_rows_open(struct tfs_save *save, const struct tfs_rows_schema *schema,
                   struct tfs_error *err);
 void tfs_rows_close(struct tfs_save *save);
 int tfs_rows_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
-int tfs_rows_changed(struct tfs_save *save, struct tfs_error *err);
+int tfs_rows_changed(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err);
 int tfs_rows_reload(struct tfs_save *save, struct tfs_error *err);
 int tfs_rows_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
                    struct tfs_blob **extra, struct tfs_error *err);
