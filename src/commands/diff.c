@@ -160,16 +160,19 @@ static bool say_hiding(const struct tfs_differ *d)
 static bool same_bytes(const struct tfs_differ *d)
 {
     struct tfs_save *a = d->saves[TFS_BEFORE], *b = d->saves[TFS_AFTER];
+    const struct tfs_journal_files *files = a->container->journal;
     struct tfs_hash hashes[TFS_SIDES];
+    struct tfs_key key = {0};
+    struct stat st;
     struct tfs_error ignored = {0};
 
     if (a == b || a->container != b->container)
         return false;
     if (strcmp(a->path, b->path) == 0)
         return true;
-    return a->container->hash != NULL && a->st.st_size == b->st.st_size &&
-           a->container->hash(a, &hashes[TFS_BEFORE], &ignored) == 0 &&
-           b->container->hash(b, &hashes[TFS_AFTER], &ignored) == 0 &&
+    return a->container->file != NULL && a->st.st_size == b->st.st_size &&
+           files->hash(a, key, &hashes[TFS_BEFORE], &st, &ignored) == 0 &&
+           files->hash(b, key, &hashes[TFS_AFTER], &st, &ignored) == 0 &&
            tfs_hash_equal(hashes[TFS_BEFORE], hashes[TFS_AFTER]);
 }
 

@@ -304,10 +304,11 @@ struct tfs_open_options {
 
 #define TFS_INFLATE_LIMIT (UINT64_C(1) << 30)
 
-/* What the journal of a save of several files has to know of them (docs/journal.md, section 4). It
- * lies in the folder of the save, which no other program may write meanwhile. */
+/* What the journal of a save has to know of its files. With `hash` alone the save is one file.
+ * The journal of several lies in their folder (docs/journal.md, section 4), which no other program
+ * may write meanwhile. */
 struct tfs_journal_files {
-    const char *name;    /* what it is called after */
+    const char *name;    /* what it is called after; NULL: the save is one file */
     const char *earlier; /* where an earlier version put it, below the folder; NULL: there */
     /* The file that holds a chunk. */
     struct tfs_key (*file_of)(const struct tfs_save *save, struct tfs_key chunk);
@@ -315,8 +316,8 @@ struct tfs_journal_files {
     char *(*path)(const struct tfs_save *save, struct tfs_key file);
     /* The hash of what it holds, as it was read or written, and its identity; both all 0: there is
      * no such file. ESTALE: another program changed it since. */
-    int (*hash)(struct tfs_save *save, struct tfs_key file, const char *path, struct tfs_hash *hash,
-                struct stat *st, struct tfs_error *err);
+    int (*hash)(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash, struct stat *st,
+                struct tfs_error *err);
 };
 
 struct tfs_container {
@@ -333,12 +334,6 @@ struct tfs_container {
     /* Reads the save: sets save->doc, save->st, save->read_only. `save` is zeroed but for
      * container, tree, path, name and options. After a failure nothing needs closing. */
     int (*open)(struct tfs_save *save, struct tfs_error *err);
-    /* Of a save opened with options.later: reads what `base` lacks there (NULL: anywhere), or more,
-     * into another document: what it has stays, with its slots. `base` is save->doc, or was when
-     * the commit began that is under way in another thread. What cannot be read any more is not
-     * there; so it fails for want of memory only. NULL: documents never lack anything. */
-    int (*complete)(struct tfs_save *save, const struct tfs_doc *base, const struct tfs_key *chunk,
-                    struct tfs_doc **doc, struct tfs_error *err);
     /* Fetches what the chunk says is unread (enum tfs_chunk_flags): a value that the save does not
      * have stays NULL, one that the chunk holds is left alone. Thread-safe. ESTALE: another program
      * changed the chunk since it was read. NULL: documents of this container hold everything. */
@@ -357,12 +352,8 @@ struct tfs_container {
     int (*changed)(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err);
     /* Reads it again into save->doc; slots of chunks that are still there are kept. */
     int (*reload)(struct tfs_save *save, struct tfs_error *err);
-    /* The hash of what the save holds, as it was read or committed; ESTALE when another program
-     * changed it since. NULL: it is not one file. */
-    int (*hash)(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err);
-    /* The same of a save of several files. With neither it is a database. */
-    const struct tfs_journal_files *journal;
-    void (*close)(struct tfs_save *save); /* frees save->own; save->doc goes by itself */
+    const struct tfs_journal_files *journal; /* NULL: it is a database */
+    void (*close)(struct tfs_save *save);    /* frees save->own; save->doc goes by itself */
 
     /* The checksum of what the save, as it was read, holds beside what the tree shows. NULL: the
      * tree shows all. */
@@ -376,7 +367,12 @@ struct tfs_container {
  * the same: an edit need not ask `changed` before. */
 static inline bool tfs_container_is_database(const struct tfs_container *container)
 {
-    return container->hash == NULL && container->journal == NULL;
+    return container->journal == NULL;
+}
+
+static inline bool tfs_container_has_files(const struct tfs_container *container)
+{
+    return container->journal != NULL && container->journal->name != NULL;
 }
 
 /* The keeper of a journal hears what a rewrite of the save made before it takes the old one's
@@ -404,7 +400,7 @@ struct tfs_save {
     const char *_Atomic read_only;
     struct tfs_sentence *sentences; /* those that read_only ever was */
     struct tfs_doc *doc;            /* what is on disk */
-    struct tfs_rewrite rewrite;     /* for containers with `hash` or `journal` */
+    struct tfs_rewrite rewrite;     /* for containers with `journal` */
     const struct tfs_doc *checked;  /* its chunks were found to decode: a commit need not try it */
     struct tfs_keeper *keeper;      /* hears of what is replaced; NULL: nobody */
     bool no_journal;                /* something that is not ours has the name of the journal */

@@ -36,7 +36,7 @@ char *tfs_journal_beside(const struct tfs_save *save)
 {
     const struct tfs_journal_files *files = save->container->journal;
 
-    return files != NULL ? path_in(save->path, files->name) : strdup(save->path);
+    return files->name != NULL ? path_in(save->path, files->name) : strdup(save->path);
 }
 
 int tfs_journal_earlier(const struct tfs_save *save, char **beside, struct tfs_error *err)
@@ -44,7 +44,7 @@ int tfs_journal_earlier(const struct tfs_save *save, char **beside, struct tfs_e
     const struct tfs_journal_files *files = save->container->journal;
 
     *beside = NULL;
-    if (files == NULL || files->earlier == NULL)
+    if (files->earlier == NULL)
         return 0;
     *beside = path_in(save->path, files->earlier);
     return *beside == NULL ? tfs_fail_memory(err) : 0;
@@ -58,18 +58,6 @@ void tfs_journal_tidy(const struct tfs_save *save)
     if (beside != NULL)
         tfs_journal_remove_strays(beside);
     free(beside);
-}
-
-int tfs_journal_hash(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash,
-                     struct stat *st, struct tfs_error *err)
-{
-    const struct tfs_journal_files *files = save->container->journal;
-    char *path = files->path(save, file);
-    const int result =
-        path == NULL ? tfs_fail_memory(err) : files->hash(save, file, path, hash, st, err);
-
-    free(path);
-    return result;
 }
 
 bool tfs_journal_shows(const struct tfs_save *save, struct tfs_key file)
@@ -120,7 +108,7 @@ static int put_stored(struct maker *m, const struct tfs_chunk *before,
                       const struct tfs_chunk *chunk)
 {
     const bool renumbered =
-        before == NULL || before->own != chunk->own || m->save->container->journal != NULL;
+        before == NULL || before->own != chunk->own || tfs_container_has_files(m->save->container);
     struct tfs_blob *blob = NULL;
 
     if (tfs_chunk_load(m->save, chunk, &blob, m->err) < 0)
@@ -163,7 +151,7 @@ static int put_change(void *arg, const struct tfs_chunk *before, const struct tf
     struct maker *m = arg;
 
     m->count++;
-    if (m->save->container->journal != NULL &&
+    if (tfs_container_has_files(m->save->container) &&
         note_file(m, after != NULL ? after->key : before->key) < 0)
         return m->err->code;
     if (after != NULL)
@@ -202,13 +190,13 @@ static int put_files(const struct maker *m, struct tfs_buf *out)
 {
     const struct tfs_container *container = m->save->container;
 
-    if (container->journal == NULL)
+    if (!tfs_container_has_files(container))
         return 0;
     tfs_buf_u32le(out, (uint32_t)m->file_count);
     for (size_t i = 0; i < m->file_count; i++) {
         struct tfs_hash hash = {0};
         struct stat st;
-        if (tfs_journal_hash(m->save, m->files[i], &hash, &st, m->err) < 0)
+        if (m->save->container->journal->hash(m->save, m->files[i], &hash, &st, m->err) < 0)
             return m->err->code;
         put_key(out, m->files[i]);
         put_hash(out, hash);
@@ -220,7 +208,7 @@ static int put_files(const struct maker *m, struct tfs_buf *out)
 static int check_common(const struct tfs_save *save, const struct tfs_doc *before,
                         const struct tfs_doc *after, struct tfs_error *err)
 {
-    if (save->container->journal == NULL || tfs_blob_equal(before->common, after->common))
+    if (!tfs_container_has_files(save->container) || tfs_blob_equal(before->common, after->common))
         return 0;
     return tfs_fail(err, -ENOTSUP, "the journal takes chunks only");
 }
@@ -468,7 +456,8 @@ bool tfs_journal_files_many(const struct tfs_save *save, const struct tfs_doc *b
 {
     struct finding f = {.save = save};
 
-    return save->container->journal != NULL && tfs_doc_diff(before, after, find_second, &f) != 0;
+    return tfs_container_has_files(save->container) &&
+           tfs_doc_diff(before, after, find_second, &f) != 0;
 }
 
 /* ---- one commit ------------------------------------------------------------------------------ */
@@ -621,7 +610,8 @@ int tfs_journal_exists(const char *path, struct tfs_error *err)
 
     for (size_t i = 0; tfs_containers[i] != NULL && found == 0; i++) {
         const struct tfs_journal_files *files = tfs_containers[i]->journal;
-        if (files != NULL && (found = has_journal(path, files->name, err)) == 0)
+        if (tfs_container_has_files(tfs_containers[i]) &&
+            (found = has_journal(path, files->name, err)) == 0)
             found = has_journal(path, files->earlier, err);
     }
     return found;
@@ -643,7 +633,7 @@ uint32_t tfs_journal_made_by(const char *path)
 
     for (size_t i = 0; tfs_containers[i] != NULL && run == 0; i++) {
         const struct tfs_journal_files *files = tfs_containers[i]->journal;
-        if (files != NULL && (run = maker_in(path, files->name)) == 0)
+        if (tfs_container_has_files(tfs_containers[i]) && (run = maker_in(path, files->name)) == 0)
             run = maker_in(path, files->earlier);
     }
     return run;

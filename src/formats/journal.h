@@ -87,10 +87,6 @@ uint32_t tfs_journal_made_by(const char *path);
  * there can be none: else a commit that is cut would leave half of an edit. */
 bool tfs_journal_spared(int code);
 
-/* The hash and the identity of a file of the save: tfs_journal_files.hash. */
-int tfs_journal_hash(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash,
-                     struct stat *st, struct tfs_error *err);
-
 /* Is the file one that the save shows (tfs_save.only)? */
 bool tfs_journal_shows(const struct tfs_save *save, struct tfs_key file);
 

@@ -144,7 +144,7 @@ static void put_file(struct tfs_buf *out, struct tfs_save *save, struct tfs_key 
     struct tfs_hash hash;
     struct stat st;
 
-    REQUIRE(tfs_journal_hash(save, file, &hash, &st, &err) == 0);
+    REQUIRE(save->container->journal->hash(save, file, &hash, &st, &err) == 0);
     put_key(out, file);
     tfs_buf_u64le(out, other ? tfs_take_u8(&in) : hash.size);
     tfs_buf_u64le(out, hash.low);
@@ -187,7 +187,7 @@ static void make_record(struct tfs_buf *out, struct tfs_save *save)
         tfs_buf_add_span(out, tfs_take(&in, tfs_take_u8(&in) % (tfs_cursor_left(&in) + 1)));
     else
         make_chunks(&chunks, save, how);
-    if (how != 255 && save->container->journal != NULL)
+    if (how != 255 && tfs_container_has_files(save->container))
         put_files(out, save);
     tfs_buf_add_span(out, tfs_buf_span(&chunks));
     tfs_buf_release(&chunks);
@@ -218,7 +218,7 @@ static int journal_fd(int flags)
 
 static void append_more(struct tfs_journal *journal, struct tfs_save *save, struct tfs_hash hash)
 {
-    const bool several = save->container->journal != NULL;
+    const bool several = tfs_container_has_files(save->container);
 
     for (unsigned i = 0, count = tfs_take_u8(&in) % RECORDS_MAX; i < count; i++) {
         struct tfs_buf record = {0};
@@ -265,10 +265,12 @@ static void leave_journal(void)
     struct tfs_journal *journal = NULL;
     struct tfs_buf record = {0};
     struct tfs_hash hash = {0};
+    struct stat st;
 
     free(beside);
     beside = tfs_journal_beside(save);
-    REQUIRE(save->container->hash == NULL || save->container->hash(save, &hash, &err) == 0);
+    REQUIRE(save->container->file == NULL ||
+            save->container->journal->hash(save, (struct tfs_key){0}, &hash, &st, &err) == 0);
     make_record(&record, save);
     struct tfs_hash begun = hash;
     begun.low += tfs_take_u8(&in) == 255; /* another save's */
@@ -329,7 +331,7 @@ static bool reads_same(struct tfs_save *a, struct tfs_save *b)
 {
     bool same = a->doc->count == b->doc->count;
 
-    if (a->container->journal == NULL)
+    if (!tfs_container_has_files(a->container))
         return tfs_doc_same(a->doc, b->doc);
     for (size_t i = 0; same && i < a->doc->count; i++) {
         const struct tfs_chunk *left = tfs_doc_at(a->doc, i), *right = tfs_doc_at(b->doc, i);

@@ -312,11 +312,10 @@ static char *fake_file_path(const struct tfs_save *save, struct tfs_key file)
     return strdup(save->path);
 }
 
-static int fake_file_hash(struct tfs_save *save, struct tfs_key file, const char *path,
-                          struct tfs_hash *hash, struct stat *st, struct tfs_error *err)
+static int fake_file_hash(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash,
+                          struct stat *st, struct tfs_error *err)
 {
     (void)file;
-    (void)path;
     (void)err;
     *st = save->st;
     *hash = (struct tfs_hash){1, 2, 3};

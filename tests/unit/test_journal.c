@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "../lib/session_format.h"
+#include "formats/containers/file.h"
 #include "formats/journal.h"
 #include "scratch.h"
 
@@ -471,7 +472,7 @@ static struct tfs_save *fake_of_one_file(void)
     struct tfs_save *save = fake_save_create();
 
     one = *save->container;
-    one.journal = NULL;
+    one.journal = &tfs_whole_file_journal;
     save->container = &one;
     return save;
 }

@@ -48,10 +48,12 @@ END_TEST
 static bool answered_early;
 
 /* While the journal is begun, which needs to know what the save holds. */
-static int hash_while_another_closes(struct tfs_save *of, struct tfs_hash *hash,
-                                     struct tfs_error *err)
+static int hash_while_another_closes(struct tfs_save *of, struct tfs_key file,
+                                     struct tfs_hash *hash, struct stat *st, struct tfs_error *err)
 {
     (void)of;
+    (void)file;
+    (void)st;
     (void)err;
     flush_other();
     pthread_mutex_lock(&other_answer.lock);
@@ -61,9 +63,10 @@ static int hash_while_another_closes(struct tfs_save *of, struct tfs_hash *hash,
     return 0;
 }
 
+static const struct tfs_journal_files waiting = {.hash = hash_while_another_closes};
+
 /* On a save of that path whose journal begins with what `hash` says. */
-static void open_journaling(char *path, int (*hash)(struct tfs_save *of, struct tfs_hash *hash,
-                                                    struct tfs_error *err))
+static void open_journaling(char *path, const struct tfs_journal_files *one)
 {
     static struct tfs_container journaling;
     struct tfs_save *opened = fake_save_create();
@@ -72,8 +75,7 @@ static void open_journaling(char *path, int (*hash)(struct tfs_save *of, struct 
     free(opened->path);
     opened->path = path;
     journaling = *opened->container;
-    journaling.hash = hash;
-    journaling.journal = NULL;
+    journaling.journal = one;
     opened->container = &journaling;
     open_save_with(opened, (struct tfs_session_options){.commit_seconds = 3600});
 }
@@ -84,7 +86,7 @@ START_TEST(session_close_waits_for_the_journal_that_another_close_writes)
     char directory[] = "/tmp/fake-XXXXXX", *path;
     ck_assert_ptr_nonnull(mkdtemp(directory));
     ck_assert_int_gt(asprintf(&path, "%s/fake.save", directory), 0);
-    open_journaling(path, hash_while_another_closes);
+    open_journaling(path, &waiting);
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
     ck_assert_int_eq(write_text(handle, 0, "abc"), 0);
@@ -102,18 +104,23 @@ START_TEST(session_close_waits_for_the_journal_that_another_close_writes)
 }
 END_TEST
 
-static int hash_of_nothing(struct tfs_save *of, struct tfs_hash *hash, struct tfs_error *err)
+static int hash_of_nothing(struct tfs_save *of, struct tfs_key file, struct tfs_hash *hash,
+                           struct stat *st, struct tfs_error *err)
 {
     (void)of;
+    (void)file;
+    (void)st;
     (void)err;
     *hash = (struct tfs_hash){0};
     return 0;
 }
 
+static const struct tfs_journal_files of_nothing = {.hash = hash_of_nothing};
+
 /* Where there cannot be a journal, the save takes the edit at once, and a full disk is told. */
 START_TEST(session_close_hears_that_neither_journal_nor_save_can_be_written)
 {
-    open_journaling(strdup("/dev/null/fake.save"), hash_of_nothing);
+    open_journaling(strdup("/dev/null/fake.save"), &of_nothing);
     fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "later"), -ENOSPC);
     fake_disk.fail = 0;

@@ -140,19 +140,23 @@ static int logged_count(void)
 static bool with_journal; /* the save is in the scratch directory, where a journal can be */
 static struct tfs_container journaling;
 
-static int fake_hash(struct tfs_save *of, struct tfs_hash *hash, struct tfs_error *err)
+static int fake_hash(struct tfs_save *of, struct tfs_key file, struct tfs_hash *hash,
+                     struct stat *st, struct tfs_error *err)
 {
     (void)of;
+    (void)file;
+    (void)st;
     (void)err;
     *hash = (struct tfs_hash){1, 2, 3};
     return 0;
 }
 
+static const struct tfs_journal_files one_file = {.hash = fake_hash};
+
 static void give_journal(void)
 {
     journaling = *save->container;
-    journaling.hash = fake_hash;
-    journaling.journal = NULL;
+    journaling.journal = &one_file;
     save->container = &journaling;
     free(save->path);
     save->path = strdup(scratch_path("fake.save"));

@@ -59,13 +59,18 @@ struct set_job {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t come = PTHREAD_COND_INITIALIZER;
 
-static int fake_hash(struct tfs_save *of, struct tfs_hash *hash, struct tfs_error *ignored)
+static int fake_hash(struct tfs_save *of, struct tfs_key file, struct tfs_hash *hash,
+                     struct stat *st, struct tfs_error *ignored)
 {
     (void)of;
+    (void)file;
+    (void)st;
     (void)ignored;
     *hash = (struct tfs_hash){1, 2, 3};
     return 0;
 }
+
+static const struct tfs_journal_files one_file = {.hash = fake_hash};
 
 static int apply_set(struct tfs_job *job, bool last)
 {
@@ -158,8 +163,7 @@ static void start(struct tfs_store_options options)
 
     save = fake_save_create();
     journaling = *save->container;
-    journaling.hash = fake_hash;
-    journaling.journal = NULL;
+    journaling.journal = &one_file;
     fake_commit = journaling.commit;
     save->container = &journaling;
     free(save->path);

@@ -409,7 +409,7 @@ const struct tfs_container tfs_beamng_ter = {
     .commit = tfs_whole_file_commit,
     .changed = tfs_whole_file_changed,
     .reload = tfs_whole_file_reload,
-    .hash = tfs_whole_file_hash,
+    .journal = &tfs_whole_file_journal,
     .close = tfs_whole_file_close,
     .file = &codec,
 };

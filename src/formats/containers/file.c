@@ -156,12 +156,14 @@ int tfs_whole_file_changed(struct tfs_save *save, const struct tfs_key *chunk,
     return tfs_file_changed(save->path, &own->file.st, err);
 }
 
-int tfs_whole_file_hash(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err)
+static int hash_of(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash,
+                   struct stat *st, struct tfs_error *err)
 {
     const struct whole_file *own = file_of(save);
     struct tfs_hash found = own->hash;
     struct stat now;
 
+    (void)file;
     if (!own->hashed && tfs_hash_file(own->file.fd, &found, err) < 0)
         return err->code;
     if (fstat(own->file.fd, &now) < 0)
@@ -169,8 +171,11 @@ int tfs_whole_file_hash(struct tfs_save *save, struct tfs_hash *hash, struct tfs
     if (!tfs_file_same(&now, &own->file.st))
         return tfs_fail(err, -ESTALE, "was changed by another program since it was read");
     *hash = found;
+    *st = now;
     return 0;
 }
+
+const struct tfs_journal_files tfs_whole_file_journal = {.hash = hash_of};
 
 /* The save holds `doc` now, in the file of `now`. Takes both over. */
 static void adopt(struct tfs_save *save, const struct whole_file *now, struct tfs_doc *doc)

@@ -49,13 +49,13 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
 int tfs_whole_file_changed(struct tfs_save *save, const struct tfs_key *chunk,
                            struct tfs_error *err);
 int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err);
-int tfs_whole_file_hash(struct tfs_save *save, struct tfs_hash *hash, struct tfs_error *err);
 void tfs_whole_file_close(struct tfs_save *save);
+extern const struct tfs_journal_files tfs_whole_file_journal;
 /* All of them. */
 #define TFS_WHOLE_FILE_FUNCTIONS                                                                   \
     .open = tfs_whole_file_open, .commit = tfs_whole_file_commit,                                  \
     .changed = tfs_whole_file_changed, .reload = tfs_whole_file_reload,                            \
-    .hash = tfs_whole_file_hash, .close = tfs_whole_file_close
+    .journal = &tfs_whole_file_journal, .close = tfs_whole_file_close
 
 /* Writes `doc`, which may be an edited one of `save`, durably and verified as a commit is, in place
  * of the file of `over`, which is open for writing and is only good for being closed then; or, with

@@ -541,13 +541,14 @@ static int fail_changed(struct tfs_error *err)
     return tfs_fail(err, -ESTALE, "was changed by another program since it was read");
 }
 
-static int hash_file(const char *path, const struct stat *known, struct tfs_hash *hash,
-                     struct tfs_error *err)
+static int hash_file(const struct tfs_save *save, struct tfs_key key, const struct stat *known,
+                     struct tfs_hash *hash, struct tfs_error *err)
 {
+    char *path = tfs_folder_file_path(save, key);
     struct tfs_file_handle file = {.fd = -1};
     struct stat now;
 
-    int result = tfs_file_open(path, false, &file, err);
+    int result = path == NULL ? tfs_fail_memory(err) : tfs_file_open(path, false, &file, err);
     if (result == -ENOENT || (result == 0 && !tfs_file_same(&file.st, known)))
         result = fail_changed(err);
     if (result == 0)
@@ -555,12 +556,13 @@ static int hash_file(const char *path, const struct stat *known, struct tfs_hash
     if (result == 0 && (fstat(file.fd, &now) < 0 || !tfs_file_same(&now, known)))
         result = fail_changed(err);
     tfs_file_close(&file);
+    free(path);
     return result;
 }
 
 /* It is read once: the next caller need not. */
-int tfs_folder_file_hash(struct tfs_save *save, struct tfs_key key, const char *path,
-                         struct tfs_hash *hash, struct stat *st, struct tfs_error *err)
+int tfs_folder_file_hash(struct tfs_save *save, struct tfs_key key, struct tfs_hash *hash,
+                         struct stat *st, struct tfs_error *err)
 {
     struct tfs_folder *own = tfs_folder_of(save);
 
@@ -575,7 +577,7 @@ int tfs_folder_file_hash(struct tfs_save *save, struct tfs_key key, const char *
         *hash = file->hash;
     }
     pthread_mutex_unlock(&own->lock);
-    if (file != NULL && !hashed && hash_file(path, st, hash, err) == 0) {
+    if (file != NULL && !hashed && hash_file(save, key, st, hash, err) == 0) {
         pthread_mutex_lock(&own->lock);
         file->hash = *hash;
         file->hashed = true;

@@ -75,6 +75,12 @@ int tfs_folder_check_only(const struct tfs_facts *facts, struct tfs_error *err);
 /* Does the document lack chunks of a file that was not read, which may be at that key; NULL:
  * any? */
 bool tfs_folder_lacks(const struct tfs_doc *doc, const struct tfs_key *chunk);
+/* Of a save opened with options.later: reads what `base` lacks there (NULL: anywhere), or more,
+ * into another document: what it has stays, with its slots. `base` is save->doc, or was when the
+ * commit began that is under way in another thread. What cannot be read any more is not there; so
+ * it fails for want of memory only. */
+int tfs_folder_complete(struct tfs_save *save, const struct tfs_doc *base,
+                        const struct tfs_key *chunk, struct tfs_doc **doc, struct tfs_error *err);
 
 /* ---- what a game gives ----------------------------------------------------------------------- */
 
@@ -129,8 +135,6 @@ struct tfs_folder_kind {
 /* For the functions of struct tfs_container, whose `files` is the kind. */
 int tfs_folder_open(struct tfs_save *save, struct tfs_error *err);
 void tfs_folder_close(struct tfs_save *save);
-int tfs_folder_complete(struct tfs_save *save, const struct tfs_doc *base,
-                        const struct tfs_key *chunk, struct tfs_doc **doc, struct tfs_error *err);
 int tfs_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
                      struct tfs_blob **extra, struct tfs_error *err);
 int tfs_folder_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
@@ -139,13 +143,12 @@ int tfs_folder_reload(struct tfs_save *save, struct tfs_error *err);
 /* And of struct tfs_journal_files. */
 struct tfs_key tfs_folder_file_key(const struct tfs_save *save, struct tfs_key chunk);
 char *tfs_folder_file_path(const struct tfs_save *save, struct tfs_key file);
-int tfs_folder_file_hash(struct tfs_save *save, struct tfs_key file, const char *path,
-                         struct tfs_hash *hash, struct stat *st, struct tfs_error *err);
+int tfs_folder_file_hash(struct tfs_save *save, struct tfs_key file, struct tfs_hash *hash,
+                         struct stat *st, struct tfs_error *err);
 
 #define TFS_FOLDER_FUNCTIONS(open_fn, close_fn)                                                    \
-    .open = (open_fn), .close = (close_fn), .complete = tfs_folder_complete,                       \
-    .fetch = tfs_folder_fetch, .commit = tfs_folder_commit, .changed = tfs_folder_changed,         \
-    .reload = tfs_folder_reload
+    .open = (open_fn), .close = (close_fn), .fetch = tfs_folder_fetch,                             \
+    .commit = tfs_folder_commit, .changed = tfs_folder_changed, .reload = tfs_folder_reload
 #define TFS_FOLDER_JOURNAL                                                                         \
     .file_of = tfs_folder_file_key, .path = tfs_folder_file_path, .hash = tfs_folder_file_hash
 

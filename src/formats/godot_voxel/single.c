@@ -174,7 +174,7 @@ const struct tfs_container tfs_godot_block_container = {
     .commit = tfs_whole_file_commit,
     .changed = tfs_whole_file_changed,
     .reload = single_reload,
-    .hash = tfs_whole_file_hash,
+    .journal = &tfs_whole_file_journal,
     .close = single_close,
     .file = &codec,
 };

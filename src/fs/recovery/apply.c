@@ -37,8 +37,8 @@ static bool is_possible(const struct tfs_save *save, const struct tfs_chunk *bef
                         const struct tfs_chunk *after)
 {
     return !(tfs_chunks_are_fixed(save) && (before == NULL || after == NULL)) &&
-           (after == NULL ||
-            (after->flags == 0 && (save->container->journal == NULL || after->extra == NULL)));
+           (after == NULL || (after->flags == 0 &&
+                              (!tfs_container_has_files(save->container) || after->extra == NULL)));
 }
 
 /* A journal is not trusted with more than a user's text: what it makes must fit the save and

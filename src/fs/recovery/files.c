@@ -93,7 +93,7 @@ static int look_at_files(struct tfs_save *save, struct tfs_recover_files *files,
     for (size_t i = 0; i < files->count; i++) {
         struct tfs_recover_file *file = &files->files[i];
         struct tfs_error why = {0};
-        int result = tfs_journal_hash(save, file->key, &file->now, &file->st, &why);
+        int result = save->container->journal->hash(save, file->key, &file->now, &file->st, &why);
         if (result == -ESTALE || result == -ENOMEM)
             return tfs_fail(err, result, "%s", why.text);
         file->unknown = result < 0;

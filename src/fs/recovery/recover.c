@@ -404,8 +404,8 @@ static int recover(struct tfs_recovery *r, struct tfs_error *err)
 
     if (result <= 0)
         return result;
-    return r->save->container->hash != NULL ? bring_up_to_date(r, err)
-                                            : bring_files_up_to_date(r, err);
+    return tfs_container_has_files(r->save->container) ? bring_files_up_to_date(r, err)
+                                                       : bring_up_to_date(r, err);
 }
 
 /* The journal of a folder is about all its files: who writes into one of them brings in what it

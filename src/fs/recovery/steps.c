@@ -86,15 +86,16 @@ static int is_settled(struct tfs_recovery *r, bool journal, struct tfs_error *er
 {
     const struct tfs_container *container = r->save->container;
     struct tfs_error changed = {0};
+    struct stat st;
 
     if (container->changed(r->save, NULL, &changed) != 0)
         return container->reload(r->save, err) < 0 ? err->code : 0;
     if (!journal)
         return 1;
-    if (container->hash != NULL)
-        container->hash(r->save, &r->hash, &changed);
-    else
+    if (tfs_container_has_files(container))
         look_at_files(r, &changed);
+    else
+        container->journal->hash(r->save, (struct tfs_key){0}, &r->hash, &st, &changed);
     if (changed.code < 0 && changed.code != -ESTALE)
         return tfs_fail(err, changed.code, "%s", changed.text);
     return changed.code == 0 && tfs_journal_current(r->beside, &r->text);

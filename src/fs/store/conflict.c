@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "formats/containers/folder.h"
 #include "fs/store/state.h"
 
 static const char conflict_sentence[] =
@@ -301,7 +302,7 @@ static int complete_beside(struct tfs_store *store, const struct tfs_key *chunk,
     int result = tfs_doc_reserve_slots(&base, store->key_count, err);
 
     if (result == 0)
-        result = store->save->container->complete(store->save, base, chunk, &now, err);
+        result = tfs_folder_complete(store->save, base, chunk, &now, err);
     if (result == 0)
         result = complete_all(store, old, now, err);
     if (result == 0)

@@ -40,7 +40,7 @@ bool tfs_store_journals(const struct tfs_store *store)
 
 static bool has_files(const struct tfs_store *store)
 {
-    return store->save->container->journal != NULL;
+    return tfs_container_has_files(store->save->container);
 }
 
 static void set_journaled(struct tfs_store *store, struct tfs_doc *base, struct tfs_doc *doc)
@@ -154,12 +154,15 @@ static int append(struct tfs_store *store, struct tfs_error *err)
  * in the records. */
 static int find_hash(struct tfs_store *store, struct tfs_error *err)
 {
-    if (store->hash_version == store->saved->version || store->save->container->hash == NULL)
+    const struct tfs_journal_files *files = store->save->container->journal;
+    struct stat st;
+
+    if (store->hash_version == store->saved->version || has_files(store))
         return 0;
     if (tfs_store_is_rewriting(store))
         return tfs_fail(err, -EBUSY, "no journal can be made while the save is written");
     pthread_mutex_lock(&store->io);
-    if (store->save->container->hash(store->save, &store->hash, err) == 0)
+    if (files->hash(store->save, (struct tfs_key){0}, &store->hash, &st, err) == 0)
         store->hash_version = store->saved->version;
     pthread_mutex_unlock(&store->io);
     return err->code;

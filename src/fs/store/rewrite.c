@@ -119,7 +119,8 @@ static void set_reached(struct tfs_store *store)
 {
     pthread_mutex_lock(&store->io);
     struct tfs_doc *reached = store->save->doc;
-    if (store->save->container->journal != NULL && reached->version != store->saved->version) {
+    if (tfs_container_has_files(store->save->container) &&
+        reached->version != store->saved->version) {
         tfs_store_journal_reached(store, reached);
         set_saved(store, reached, false);
     }
