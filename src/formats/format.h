@@ -334,14 +334,10 @@ struct tfs_container {
     /* Reads the save: sets save->doc, save->st, save->read_only. `save` is zeroed but for
      * container, tree, path, name and options. After a failure nothing needs closing. */
     int (*open)(struct tfs_save *save, struct tfs_error *err);
-    /* Fetches what the chunk says is unread (enum tfs_chunk_flags): a value that the save does not
-     * have stays NULL, one that the chunk holds is left alone. Thread-safe. ESTALE: another program
-     * changed the chunk since it was read. NULL: documents of this container hold everything. */
-    int (*fetch)(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
-                 struct tfs_blob **extra, struct tfs_error *err);
-    /* As tfs_chunks_fetch, where that is cheaper than one by one. NULL: it is not. */
-    size_t (*fetch_many)(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
-                         struct tfs_error *err);
+    /* As tfs_chunks_fetch. ESTALE: another program changed the chunk since it was read. NULL:
+     * documents of this container hold everything. */
+    size_t (*fetch)(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                    struct tfs_error *err);
     /* Puts `doc` on disk, durably and verified, old or new at every instant; then save->doc = doc
      * (or an equal one). ESTALE: the save changed on disk since it was read. After a failure the
      * save on disk is the old one; or the new one (of several files, some of them), where only
@@ -466,9 +462,10 @@ int tfs_chunk_fits(const struct tfs_tree *tree, const struct tfs_doc *ours,
  * has none. */
 int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **blob,
                    struct tfs_error *err);
-/* Fetches what copies of chunks say is unread, and puts it into them: of as many as are worth one
- * go, at least one. Returns how many; with `err` set, the one behind them is the one that failed.
- * The copies own the references. Thread-safe. */
+/* Fetches what copies of chunks say is unread (enum tfs_chunk_flags), and puts it into them: a
+ * value that the save does not have stays NULL, one that the chunk holds is left alone. It does so
+ * for as many as are worth one go, at least one. Returns how many; with `err` set, the one behind
+ * them is the one that failed. The copies own the references. Thread-safe. */
 size_t tfs_chunks_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
                         struct tfs_error *err);
 

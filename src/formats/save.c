@@ -254,37 +254,31 @@ int tfs_chunk_move(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key 
 int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **blob,
                    struct tfs_error *err)
 {
-    struct tfs_blob *stored = NULL, *extra = NULL;
-    int result = 0;
+    struct tfs_chunk copy = *chunk;
 
-    if (tfs_chunk_is_unread(chunk, false))
-        result = save->container->fetch(save, chunk, &stored, &extra, err);
-    else
-        stored = tfs_blob_ref(chunk->blob);
-    tfs_blob_unref(extra);
-    if (result == 0 && stored == NULL)
-        return tfs_fail(err, -ENOENT, "this chunk has no bytes");
-    if (result == 0)
-        *blob = stored;
-    return result;
+    tfs_blob_ref(copy.blob);
+    tfs_blob_ref(copy.extra);
+    if (!tfs_chunk_is_unread(chunk, false) || tfs_chunks_fetch(save, &copy, 1, err) == 1) {
+        *blob = copy.blob;
+        copy.blob = NULL;
+        if (*blob == NULL)
+            tfs_fail(err, -ENOENT, "this chunk has no bytes");
+    }
+    tfs_blob_unref(copy.blob);
+    tfs_blob_unref(copy.extra);
+    return err->code;
 }
 
 size_t tfs_chunks_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
                         struct tfs_error *err)
 {
-    const struct tfs_container *container = save->container;
     size_t ready = 0;
 
     while (ready < count && (chunks[ready].flags & TFS_CHUNK_UNREAD_ALL) == 0)
         ready++;
     if (ready == count)
         return ready;
-    if (container->fetch_many != NULL)
-        return ready + container->fetch_many(save, chunks + ready, count - ready, err);
-    if (container->fetch(save, &chunks[ready], &chunks[ready].blob, &chunks[ready].extra, err) < 0)
-        return ready;
-    chunks[ready].flags &= ~(uint32_t)TFS_CHUNK_UNREAD_ALL;
-    return ready + 1;
+    return ready + save->container->fetch(save, chunks + ready, count - ready, err);
 }
 
 void tfs_save_set_read_only(struct tfs_save *save, const struct tfs_error *why)

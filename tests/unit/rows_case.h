@@ -237,23 +237,22 @@ static inline const char *value(struct tfs_key key, bool extra)
 {
     static char text[2][64];
     const struct tfs_chunk *chunk = tfs_doc_find(save->doc, key);
-    struct tfs_blob *values[2] = {NULL, NULL};
     char *out = text[extra];
 
     if (chunk == NULL)
         return "-";
     tfs_error_reset(&err);
-    ck_assert_msg(tfs_rows_fetch(save, chunk, &values[0], &values[1], &err) == 0, "%s", err.text);
-    for (int i = 0; i < 2; i++)
-        if (!tfs_chunk_is_unread(chunk, i != 0))
-            values[i] = tfs_blob_ref(i != 0 ? chunk->extra : chunk->blob);
-    if (values[extra] == NULL)
+    struct tfs_chunk copy = *chunk;
+    tfs_blob_ref(copy.blob);
+    tfs_blob_ref(copy.extra);
+    ck_assert_msg(tfs_chunks_fetch(save, &copy, 1, &err) == 1, "%s", err.text);
+    const struct tfs_blob *found = extra ? copy.extra : copy.blob;
+    if (found == NULL)
         snprintf(out, sizeof(text[0]), "NULL");
     else
-        snprintf(out, sizeof(text[0]), "%.*s", (int)values[extra]->size,
-                 (const char *)values[extra]->data);
-    tfs_blob_unref(values[0]);
-    tfs_blob_unref(values[1]);
+        snprintf(out, sizeof(text[0]), "%.*s", (int)found->size, (const char *)found->data);
+    tfs_blob_unref(copy.blob);
+    tfs_blob_unref(copy.extra);
     return out;
 }
 

@@ -98,11 +98,11 @@ END_TEST
 static const struct tfs_container *counted;
 static size_t fetches;
 
-static int count_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
-                       struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err)
+static size_t count_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                          struct tfs_error *err)
 {
     fetches++;
-    return counted->fetch(save, chunk, stored, extra, err);
+    return counted->fetch(save, chunks, count, err);
 }
 
 /* `text` walks over chunks whose bytes it has: to read a database again takes the most time. */

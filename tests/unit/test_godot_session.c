@@ -547,8 +547,8 @@ END_TEST
 static const struct tfs_container *real;
 static _Atomic unsigned writes; /* of the region, each right before a block is fetched */
 
-static int write_and_fetch(struct tfs_save *of, const struct tfs_chunk *block,
-                           struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err)
+static size_t write_and_fetch(struct tfs_save *of, struct tfs_chunk *blocks, size_t count,
+                              struct tfs_error *err)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = writes}};
 
@@ -556,7 +556,7 @@ static int write_and_fetch(struct tfs_save *of, const struct tfs_chunk *block,
         writes--;
         ck_assert_int_eq(utimensat(AT_FDCWD, scratch_path("home/world" REGION), times, 0), 0);
     }
-    return real->fetch(of, block, stored, extra, err);
+    return real->fetch(of, blocks, count, err);
 }
 
 /* A world of which no block was read, though its names were. */

@@ -198,12 +198,13 @@ END_TEST
 
 static bool fetch_fails;
 
-static int fetch_if_it_works(struct tfs_save *save, const struct tfs_chunk *chunk,
-                             struct tfs_blob **stored, struct tfs_blob **extra,
-                             struct tfs_error *err)
+static size_t fetch_if_it_works(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                                struct tfs_error *err)
 {
-    return fetch_fails ? tfs_fail(err, -EBADMSG, "the database: disk image is malformed")
-                       : tfs_rows_fetch(save, chunk, stored, extra, err);
+    if (!fetch_fails)
+        return tfs_rows_fetch(save, chunks, count, err);
+    tfs_fail(err, -EBADMSG, "the database: disk image is malformed");
+    return 0;
 }
 
 /* SQLite calls a page that the disk failed to give damaged, too. */

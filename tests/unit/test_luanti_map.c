@@ -260,17 +260,10 @@ END_TEST
 static const struct tfs_container *real;
 static size_t fetches;
 
-static int count_fetch(struct tfs_save *save, const struct tfs_chunk *chunk,
-                       struct tfs_blob **stored, struct tfs_blob **extra, struct tfs_error *err)
+static size_t count_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                          struct tfs_error *err)
 {
-    fetches++;
-    return real->fetch(save, chunk, stored, extra, err);
-}
-
-static size_t count_many(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
-                         struct tfs_error *err)
-{
-    const size_t ready = real->fetch_many(save, chunks, count, err);
+    const size_t ready = real->fetch(save, chunks, count, err);
 
     fetches += ready;
     return ready;
@@ -281,7 +274,6 @@ START_TEST(names_are_asked_of_each_chunk_once)
     open_map(true, 29);
     struct tfs_container counting = *(real = c.save->container);
     counting.fetch = count_fetch;
-    counting.fetch_many = count_many;
     c.save->container = &counting;
     fetches = 0;
     SHOWS(FILES_ROOT, "palette.txt", "air\ndefault:chest\ndefault:dirt\ndefault:stone\n");
@@ -307,7 +299,6 @@ START_TEST(map_is_looked_into_once_for_all_new_chunks_of_an_edit)
     open_map(true, 27);
     struct tfs_container counting = *(real = c.save->container);
     counting.fetch = count_fetch;
-    counting.fetch_many = count_many;
     c.save->container = &counting;
     fetches = 0;
     tree_files_begin(&c, &edit);

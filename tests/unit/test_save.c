@@ -69,14 +69,18 @@ static void toy_close(struct tfs_save *save)
 }
 
 /* Its own number says what becomes of it: 0 it cannot be read, 1 it has bytes, 2 it has none. */
-static int toy_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
-                     struct tfs_blob **extra, struct tfs_error *e)
+static size_t toy_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                        struct tfs_error *e)
 {
     (void)save;
-    ck_assert_ptr_null(*extra);
-    if (chunk->own == 0)
-        return tfs_fail(e, -EIO, "cannot be read");
-    return chunk->own == 2 ? 0 : tfs_blob_copy(tfs_span_of("fetched"), stored, e);
+    (void)count;
+    ck_assert_ptr_null(chunks->extra);
+    if (chunks->own == 0)
+        return (void)tfs_fail(e, -EIO, "cannot be read"), 0;
+    if (chunks->own == 1)
+        tfs_blob_copy(tfs_span_of("fetched"), &chunks->blob, e);
+    chunks->flags &= ~(uint32_t)TFS_CHUNK_UNREAD_ALL;
+    return 1;
 }
 
 #define TOY(format_, name_, probe_, fetch_)                                                        \

@@ -302,14 +302,14 @@ END_TEST
 static int32_t region_asked; /* its x */
 static int turns;
 
-static int count_turns(struct tfs_save *of, const struct tfs_chunk *chunk, struct tfs_blob **stored,
-                       struct tfs_blob **extra, struct tfs_error *why)
+static size_t count_turns(struct tfs_save *of, struct tfs_chunk *chunks, size_t count,
+                          struct tfs_error *why)
 {
-    const int32_t region = chunk->key.x < 0 ? -1 : 0;
+    const int32_t region = chunks->key.x < 0 ? -1 : 0;
 
     turns += turns == 0 || region != region_asked;
     region_asked = region;
-    return looked_at->fetch(of, chunk, stored, extra, why);
+    return looked_at->fetch(of, chunks, count, why);
 }
 
 /* In the order of chunks, those of the two regions lie between one another. */

@@ -69,11 +69,13 @@ static int keep_damage(struct tfs_cells *cells, const struct tfs_error *why, str
 static void fetch(struct tfs_cells *cells, struct tfs_error *why)
 {
     const struct tfs_chunk *chunk = &cells->chunk;
+    struct tfs_chunk copy = *chunk;
 
-    cells->stored = tfs_blob_ref(chunk->blob);
-    cells->extra = tfs_blob_ref(chunk->extra);
-    if ((chunk->flags & TFS_CHUNK_UNREAD_ALL) != 0)
-        cells->save->container->fetch(cells->save, chunk, &cells->stored, &cells->extra, why);
+    tfs_blob_ref(copy.blob);
+    tfs_blob_ref(copy.extra);
+    tfs_chunks_fetch(cells->save, &copy, 1, why);
+    cells->stored = copy.blob;
+    cells->extra = copy.extra;
     cells->unread = why->code < 0;
     if (why->code == 0 || tfs_chunk_is_unread(chunk, false) || why->code == -ENOMEM ||
         why->code == -ESTALE)

@@ -135,8 +135,8 @@ struct tfs_folder_kind {
 /* For the functions of struct tfs_container, whose `files` is the kind. */
 int tfs_folder_open(struct tfs_save *save, struct tfs_error *err);
 void tfs_folder_close(struct tfs_save *save);
-int tfs_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
-                     struct tfs_blob **extra, struct tfs_error *err);
+size_t tfs_folder_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                        struct tfs_error *err);
 int tfs_folder_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
 int tfs_folder_changed(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err);
 int tfs_folder_reload(struct tfs_save *save, struct tfs_error *err);

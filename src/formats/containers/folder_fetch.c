@@ -273,16 +273,18 @@ static int try_once(struct tfs_save *save, const struct tfs_chunk *chunk, bool a
     return err->code;
 }
 
-int tfs_folder_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
-                     struct tfs_blob **extra, struct tfs_error *err)
+size_t tfs_folder_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                        struct tfs_error *err)
 {
-    struct tfs_error first = {0};
-
-    (void)extra;
-    int result = try_once(save, chunk, false, stored, &first);
-    if (result == -ESTALE)
-        return try_once(save, chunk, true, stored, err);
-    return result < 0 ? tfs_fail(err, result, "%s", first.text) : 0;
+    (void)count;
+    if (try_once(save, chunks, false, &chunks->blob, err) == -ESTALE) {
+        tfs_error_reset(err);
+        try_once(save, chunks, true, &chunks->blob, err);
+    }
+    if (err->code < 0)
+        return 0;
+    chunks->flags &= ~(uint32_t)TFS_CHUNK_UNREAD_ALL;
+    return 1;
 }
 
 bool tfs_folder_same(struct tfs_save *save, struct tfs_folder_opened **opened,

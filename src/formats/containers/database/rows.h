@@ -4,7 +4,7 @@
  *
  * What callers may rely on:
  *   - Opening reads the keys and no value: chunks of the document are unread (TFS_CHUNK_UNREAD)
- *     until an edit puts bytes into them. tfs_rows_fetch reads one row. Rows whose key is none of
+ *     until an edit puts bytes into them. tfs_rows_fetch reads some rows. Rows whose key is none of
  *     the game's are counted, kept and not shown; one that spells a coordinate all the same may be
  *     the row of a chunk that the document lacks (tfs_facts_hiding). A warning names a trigger of
  *     the table: edits do not run it.
@@ -85,10 +85,8 @@ void tfs_rows_close(struct tfs_save *save);
 int tfs_rows_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
 int tfs_rows_changed(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err);
 int tfs_rows_reload(struct tfs_save *save, struct tfs_error *err);
-int tfs_rows_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
-                   struct tfs_blob **extra, struct tfs_error *err);
-size_t tfs_rows_fetch_many(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
-                           struct tfs_error *err);
+size_t tfs_rows_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                      struct tfs_error *err);
 
 /* Puts all that the database at the path `from` holds into the save, in one transaction. */
 int tfs_rows_restore(struct tfs_save *save, const char *from, struct tfs_error *err);
@@ -101,7 +99,7 @@ int tfs_rows_keep(struct tfs_save *save, struct tfs_chunk *chunk, struct tfs_spa
 
 /* Those that a container has as they are. */
 #define TFS_ROWS_FUNCTIONS                                                                         \
-    .fetch = tfs_rows_fetch, .fetch_many = tfs_rows_fetch_many, .commit = tfs_rows_commit,         \
-    .changed = tfs_rows_changed, .reload = tfs_rows_reload
+    .fetch = tfs_rows_fetch, .commit = tfs_rows_commit, .changed = tfs_rows_changed,               \
+    .reload = tfs_rows_reload
 
 #endif

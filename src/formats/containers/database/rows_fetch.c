@@ -215,8 +215,8 @@ static size_t fetch_beside(struct tfs_save *save, struct tfs_chunk *chunks, size
     return ready;
 }
 
-size_t tfs_rows_fetch_many(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
-                           struct tfs_error *err)
+size_t tfs_rows_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                      struct tfs_error *err)
 {
     struct tfs_rows *own = tfs_rows_of(save);
 
@@ -229,18 +229,4 @@ size_t tfs_rows_fetch_many(struct tfs_save *save, struct tfs_chunk *chunks, size
     const size_t ready = fetch_at_once(own, chunks, count, err);
     pthread_mutex_unlock(&own->lock);
     return ready;
-}
-
-int tfs_rows_fetch(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **stored,
-                   struct tfs_blob **extra, struct tfs_error *err)
-{
-    const bool value = tfs_chunk_is_unread(chunk, false), second = tfs_chunk_is_unread(chunk, true);
-    struct tfs_chunk copy = *chunk;
-
-    tfs_rows_fetch_many(save, &copy, 1, err);
-    if (err->code == 0 && value)
-        *stored = copy.blob;
-    if (err->code == 0 && second)
-        *extra = copy.extra;
-    return err->code;
 }
