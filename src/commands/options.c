@@ -15,7 +15,6 @@
 #include "base/print.h"
 #include "commands/cli.h"
 #include "formats/chosen.h"
-#include "fs/mount/desktop.h"
 
 #define COMMIT_MAX  86400
 #define THREADS_MAX 256
@@ -117,16 +116,6 @@ static int set_remount(struct tfs_mount_options *o, const char *value, struct tf
     (void)value, (void)err;
     o->remount = true;
     return 0;
-}
-
-static int set_notify(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
-{
-    (void)value;
-    o->notify = true;
-    return tfs_desktop_is_there() ? 0
-                                  : tfs_fail(err, -EINVAL,
-                                             "notify: notify-send is not installed, which shows it "
-                                             "(often in the package libnotify-bin)");
 }
 
 static int set_upgrade(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
@@ -321,8 +310,6 @@ static const struct own_option {
     {"unsaved", VALUE, false, set_unsaved, "unsaved=DIR",
      "where to keep what could not be saved (beside the save)", 0},
     {"ro", NO_VALUE, true, set_ro, "ro", "mount read-only", 0},
-    {"notify", NO_VALUE, true, set_notify, "notify",
-     "show refusals on the desktop (with notify-send)", 0},
     {"remount", NO_VALUE, true, set_remount, "remount,ro", "make an existing mount read-only", 0},
     {"rw", NO_VALUE, true, set_rw, "rw", "mount for reading and writing (default)", 0},
     {"commit", VALUE, true, set_commit, "commit=WHEN",
@@ -383,7 +370,7 @@ static bool is_for_others(const char *word)
 #define USER       "mount as that user (in fstab: user)"
 
 /* What mount(8), mount.fuse3(8) or libfuse know, but cannot work here. */
-static const struct {
+static const struct no_option {
     const char *name;
     const char *why;
 } impossible[] = {
@@ -412,21 +399,27 @@ static const struct {
     {"nonempty", "what is in the directory is hidden, and a line says so"},
 };
 
-static int check_foreign(const char *word, struct tfs_error *err)
+/* What version 0.1 had. */
+static const struct no_option gone[] = {
+    {"notify", "tail -f MOUNTPOINT/.terrainfs/errors.log shows what is refused"},
+};
+
+static int check_no_option(const struct no_option *table, size_t count, const char *how,
+                           const char *word, struct tfs_error *err)
 {
     size_t length = strcspn(word, "=");
 
-    for (size_t i = 0; i < sizeof(impossible) / sizeof(impossible[0]); i++)
-        if (strlen(impossible[i].name) == length && memcmp(impossible[i].name, word, length) == 0)
-            return tfs_fail(err, -EINVAL, "%s: this option cannot be used: %s", word,
-                            impossible[i].why);
+    for (size_t i = 0; i < count; i++)
+        if (strlen(table[i].name) == length && memcmp(table[i].name, word, length) == 0)
+            return tfs_fail(err, -EINVAL, "%s: this option %s: %s", word, how, table[i].why);
     return 0;
 }
 
 /* Joins `word` to those for libfuse. */
 static int keep_foreign(struct tfs_mount_options *options, const char *word, struct tfs_error *err)
 {
-    if (check_foreign(word, err) < 0)
+    if (check_no_option(impossible, sizeof(impossible) / sizeof(impossible[0]), "cannot be used",
+                        word, err) < 0)
         return err->code;
     size_t used = options->fuse_options ? strlen(options->fuse_options) : 0;
     char *joined = realloc(options->fuse_options, used + strlen(word) + 2);
@@ -447,6 +440,9 @@ static int parse_word(struct tfs_mount_options *options, const char *word, bool 
 
     if (word[0] == '\0')
         return 0;
+    if (!option &&
+        check_no_option(gone, sizeof(gone) / sizeof(gone[0]), "is no longer there", word, err) < 0)
+        return err->code;
     if (!option && mounting && is_for_others(word))
         return 0;
     if (!option && (strcmp(word, "readonly") == 0 || strcmp(word, "read-only") == 0))

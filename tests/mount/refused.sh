@@ -342,22 +342,6 @@ listed_when_there_is_something() {
     down
 }
 
-# A program of the name that writes down what it is told.
-shown_on_the_desktop() {
-    mkdir "$D/bin"
-    printf '#!/bin/sh\nshift 3\nprintf "%%s\\n" "$*" >>"%s/told"\n' "$D" >"$D/bin/notify-send"
-    chmod +x "$D/bin/notify-send"
-    PATH=$D/bin:$PATH up -o notify
-    echo 'a,b' >>"$M/chunks/$C/voxels.csv"
-    soon grep -qE "^terrainfs chunks/$C/voxels.csv:[0-9]+:1: .*has 2 fields" "$D/told"
-    down 3
-    if ! command -v notify-send >/dev/null; then
-        mount_at "$S" "$M" -o notify
-        same 'without the program' $? 2
-        want grep -q 'notify-send is not installed' "$D/mount.err"
-    fi
-}
-
 kept_in_a_directory_that_was_named() {
     mkdir "$D/kept"
     up -o unsaved="$D/kept"
@@ -433,5 +417,4 @@ try 'unsaved bytes below XDG_STATE_HOME' state_directory
 try 'at most one directory of refused texts beside the save' one_beside_the_save
 try 'unsaved=DIR keeps refused texts in DIR' kept_in_a_directory_that_was_named
 try '.terrainfs is listed when errors.log has a line' listed_when_there_is_something
-try '-o notify shows refusals on the desktop' shown_on_the_desktop
 finish

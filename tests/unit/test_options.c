@@ -134,6 +134,7 @@ static const struct {
     {"clone_fd", true, "clone_fd: this option cannot be used: threads=N"},
     {"strictatime", true, "strictatime: this option cannot be used: when a file was read"},
     {"drop_privileges", true, "drop_privileges: this option cannot be used: mount as that user"},
+    {"notify", true, "notify: this option is no longer there: tail -f"},
     {"remount=1", true, "remount=1: this option takes no value"},
     {"remount", false, "remount: this option is for a mount"},
     {"strict-names=no", true, "strict-names=no: this option takes no value"},

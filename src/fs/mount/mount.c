@@ -35,7 +35,6 @@
 #endif
 
 #include "base/mounts.h"
-#include "fs/mount/desktop.h"
 #include "fs/mount/fuse.h"
 #include "fs/mount/mountpoint.h"
 #include "fs/recovery/recover.h"
@@ -78,8 +77,6 @@ static void on_message(void *arg, const char *line)
         syslog(LOG_WARNING, "%s: %s", name, line);
     else
         fprintf(stderr, "terrainfs: %s: %s\n", name, line);
-    if (m->options->notify)
-        tfs_desktop_tell(line);
 }
 
 /* Before there is a session, whose messages are lines already. */
