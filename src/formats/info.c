@@ -37,7 +37,7 @@ void tfs_info_line(struct tfs_buf *out, const char *key, const char *format, ...
     free(value);
 }
 
-void tfs_info_begin(struct tfs_buf *out, const struct tfs_save *save, const struct tfs_doc *doc)
+static void add_head(struct tfs_buf *out, const struct tfs_save *save, const struct tfs_doc *doc)
 {
     struct tfs_key low, high;
 
@@ -59,7 +59,7 @@ static void add_notes(struct tfs_buf *out, const struct tfs_facts *facts, enum t
             tfs_info_line(out, key, "%s", facts->notes[i].text);
 }
 
-void tfs_info_end(struct tfs_buf *out, const struct tfs_save *save, const struct tfs_doc *doc)
+static void add_state(struct tfs_buf *out, const struct tfs_save *save, const struct tfs_doc *doc)
 {
     const char *why = save->read_only;
 
@@ -67,4 +67,16 @@ void tfs_info_end(struct tfs_buf *out, const struct tfs_save *save, const struct
     add_notes(out, doc->facts, TFS_NOTE_DAMAGED, "damaged");
     add_notes(out, doc->facts, TFS_NOTE_WARNING, "warning");
     tfs_new_names_info(out, doc);
+}
+
+int tfs_info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                 struct tfs_buf *out, struct tfs_error *err)
+{
+    const struct tfs_info_lines *lines = at.param;
+
+    add_head(out, save, doc);
+    if (lines->add != NULL)
+        lines->add(out, save, doc, err);
+    add_state(out, save, doc);
+    return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }

@@ -6,15 +6,25 @@
 
 #include "formats/format.h"
 
-/* format, container, chunks (count of group 0), bounds (chunk coordinates, "none" without
- * chunks). */
-void tfs_info_begin(struct tfs_buf *out, const struct tfs_save *save, const struct tfs_doc *doc);
+/* What a game says of a save beside them; NULL: nothing. */
+struct tfs_info_lines {
+    void (*add)(struct tfs_buf *out, struct tfs_save *save, const struct tfs_doc *doc,
+                struct tfs_error *err);
+};
+
+/* First format, container, chunks (count of group 0), bounds (chunk coordinates, "none" without
+ * chunks); then the lines of the game; then read-only (no, or why), damaged and warning (one line
+ * each). */
+int tfs_info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                 struct tfs_buf *out, struct tfs_error *err);
+
+#define TFS_INFO_LENS(lines)                                                                       \
+    {                                                                                              \
+        .param = &(const struct tfs_info_lines){lines}, .get = tfs_info_get                        \
+    }
 
 /* `key: value` with printf formatting. */
 void tfs_info_line(struct tfs_buf *out, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-/* read-only (no, or why), damaged (one line each), warning (one line each). */
-void tfs_info_end(struct tfs_buf *out, const struct tfs_save *save, const struct tfs_doc *doc);
 
 #endif

@@ -46,7 +46,7 @@ size_t tfs_palette_line_size(const char *prefix, uint32_t index, struct tfs_span
 
 static int open_entries(struct tfs_palette *p, struct tfs_error *err)
 {
-    p->entries = calloc(p->max, sizeof(*p->entries));
+    p->entries = calloc(p->rules.entries, sizeof(*p->entries));
     return p->entries == NULL ? tfs_fail_memory(err) : 0;
 }
 
@@ -64,7 +64,7 @@ static int add(struct tfs_palette *p, struct tfs_line line, struct tfs_error *er
 
     if (!tfs_line_word(&line, &word))
         return tfs_fail_line(err, &line, "an index and a name are missing");
-    if (tfs_line_number(&word, "index", 0, p->max - 1, &index, err) < 0)
+    if (tfs_line_number(&word, "index", 0, p->rules.entries - 1, &index, err) < 0)
         return err->code;
     struct tfs_palette_entry *entry = &p->entries[index];
     if (entry->line > 0)

@@ -16,6 +16,7 @@
 struct tfs_name_rules {
     const char *unit; /* what has a name: "block" */
     size_t max;       /* bytes of one */
+    uint32_t entries; /* of a table of them, at most */
 };
 
 /* Can this name be written: is it neither empty nor too long? EBADMSG at `line`. */
@@ -30,7 +31,6 @@ size_t tfs_palette_line_size(const char *prefix, uint32_t index, struct tfs_span
 /* A palette that a text gives, by lines in any order. */
 struct tfs_palette {
     struct tfs_name_rules rules;
-    uint32_t max;   /* entries */
     uint32_t count; /* highest index + 1 */
     struct tfs_span *names;
 

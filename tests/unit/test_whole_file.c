@@ -127,8 +127,7 @@ static const struct tfs_container toy = {
     .format = "toy",
     .name = "toy file",
     .tree = &toy_tree,
-    TFS_WHOLE_FILE_FUNCTIONS,
-    .file = &toy_codec,
+    TFS_WHOLE_FILE(&toy_codec),
 };
 
 /* ---- a save in the scratch directory --------------------------------------------------------- */
@@ -552,14 +551,23 @@ END_TEST
 
 /* ---- info.txt -------------------------------------------------------------------------------- */
 
+static void add_version(struct tfs_buf *out, struct tfs_save *of, const struct tfs_doc *doc,
+                        struct tfs_error *e)
+{
+    (void)of;
+    (void)doc;
+    (void)e;
+    tfs_info_line(out, "version", "%d,\n%s", 3, "on one line\x1b[2J");
+}
+
 START_TEST(info_names_format_bounds_and_notes)
 {
+    const struct tfs_info_lines lines = {add_version}, none = {NULL};
+    struct tfs_at at = {.param = &lines};
     struct tfs_buf out = {0};
 
     open_with("TOY\n4 a\n-7 !damaged\n");
-    tfs_info_begin(&out, &save, save.doc);
-    tfs_info_line(&out, "version", "%d,\n%s", 3, "on one line\x1b[2J");
-    tfs_info_end(&out, &save, save.doc);
+    ck_assert_int_eq(tfs_info_get(&save, save.doc, at, &out, &err), 0);
     tfs_buf_u8(&out, '\0');
     ck_assert_str_eq((const char *)out.data,
                      "format: toy\n"
@@ -573,8 +581,8 @@ START_TEST(info_names_format_bounds_and_notes)
     save_close();
 
     open_with("TOY\n");
-    tfs_info_begin(&out, &save, save.doc);
-    tfs_info_end(&out, &save, save.doc);
+    at.param = &none;
+    ck_assert_int_eq(tfs_info_get(&save, save.doc, at, &out, &err), 0);
     tfs_buf_u8(&out, '\0');
     ck_assert_str_eq((const char *)out.data, "format: toy\ncontainer: toy file\nchunks: 0\n"
                                              "bounds: none\nread-only: no\n");

@@ -104,7 +104,7 @@ static int numbers_of(struct tfs_save *save, struct tfs_numbers **numbers, struc
         return tfs_fail_memory(err);
     made->cells = save->tree->cells;
     pthread_mutex_init(&made->lock, NULL);
-    if (tfs_words_add(&made->words, made->cells->air(NULL), &first, err) < 0 ||
+    if (tfs_words_add(&made->words, tfs_name_of_air(made->cells, NULL), &first, err) < 0 ||
         !atomic_compare_exchange_strong(&save->numbers, numbers, made))
         tfs_numbers_free(made);
     else
@@ -166,7 +166,8 @@ static bool has_name(const void *arg, struct tfs_span name)
 int tfs_numbers_translate(struct tfs_numbers *numbers, struct tfs_span text, uint32_t **map,
                           uint32_t *count, struct tfs_error *err)
 {
-    struct tfs_palette palette = {.rules = numbers->cells->names, .max = NUMBERS_MAX};
+    struct tfs_palette palette = {
+        .rules = {numbers->cells->names.unit, numbers->cells->names.max, NUMBERS_MAX}};
 
     *map = NULL;
     if (tfs_palette_read(&palette, text, has_name, numbers, err) == 0) {

@@ -162,21 +162,17 @@ static int add_survey(const struct survey *s, const struct tfs_doc *doc, struct 
     return 0;
 }
 
-static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                    struct tfs_buf *out, struct tfs_error *err)
+static void add_lines(struct tfs_buf *out, struct tfs_save *save, const struct tfs_doc *doc,
+                      struct tfs_error *err)
 {
     struct survey s;
 
-    (void)at;
+    (void)save;
     survey_samples(doc, &s);
-    tfs_info_begin(out, save, doc);
     add_layout(tfs_beamng_layout_of(doc), out);
     add_ground(&tfs_beamng_facts(doc)->ground, out);
     add_gdal(tfs_beamng_layout_of(doc), &tfs_beamng_facts(doc)->ground, out);
-    if (add_survey(&s, doc, out, err) < 0)
-        return err->code;
-    tfs_info_end(out, save, doc);
-    return tfs_buf_check(out, err);
+    add_survey(&s, doc, out, err);
 }
 
-const struct tfs_lens tfs_beamng_info_lens = {.get = info_get};
+const struct tfs_lens tfs_beamng_info_lens = TFS_INFO_LENS(add_lines);

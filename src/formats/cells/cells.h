@@ -138,7 +138,6 @@ struct tfs_cells_kind {
     const char *unit; /* what one voxel is called; NULL: "voxel" */
     unsigned flags;   /* enum tfs_cells_flags */
     struct tfs_name_rules names;
-    uint32_t entries_max; /* of a table of names */
 
     /* Sets size (if the kind does not), planes, names and own from cells->stored and cells->chunk.
      * Planes that are not `wanted` (bit i: plane i) may be left out; names are always wanted. With
@@ -156,10 +155,11 @@ struct tfs_cells_kind {
     /* After a failure of decode, too. NULL: it takes no memory but from tfs_cells_alloc. */
     void (*release)(struct tfs_cells *cells);
 
-    /* Is this the name of an empty voxel, or of one of which nothing is seen from above? */
+    /* Of a kind whose first plane has names: is this the name of an empty voxel, or of one of which
+     * nothing is seen from above? NULL: empty voxels alone are called "air". */
     enum tfs_emptiness (*emptiness)(struct tfs_span name);
-    /* What a voxel of the chunk becomes that is emptied where its table has no such name. NULL: the
-     * name of number 0 in arrays. */
+    /* What a voxel of the chunk becomes that is emptied where its table has no such name. NULL as
+     * chunk: the name of number 0 in arrays. NULL: "air". */
     struct tfs_span (*air)(const struct tfs_chunk *chunk);
     /* Of a kind whose first plane has no names but values that name_of names: what is seen of one.
      * There its empty value says that a voxel is empty. */
@@ -198,9 +198,23 @@ struct tfs_cells_kind {
                  struct tfs_error *err);
 };
 
+static inline struct tfs_span tfs_name_of_air(const struct tfs_cells_kind *kind,
+                                              const struct tfs_chunk *chunk)
+{
+    return kind->air != NULL ? kind->air(chunk) : tfs_span_of("air");
+}
+
+static inline enum tfs_emptiness tfs_name_emptiness(const struct tfs_cells_kind *kind,
+                                                    struct tfs_span name)
+{
+    if (kind->emptiness != NULL)
+        return kind->emptiness(name);
+    return tfs_span_equal(name, tfs_name_of_air(kind, NULL)) ? TFS_AIR : TFS_SEEN;
+}
+
 static inline bool tfs_name_is_air(const struct tfs_cells_kind *kind, struct tfs_span name)
 {
-    return kind->emptiness(name) == TFS_AIR;
+    return tfs_name_emptiness(kind, name) == TFS_AIR;
 }
 
 /* Of the chunks of group 0. */

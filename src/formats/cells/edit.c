@@ -274,8 +274,8 @@ void tfs_cells_edit_set(struct tfs_cells_edit *e, size_t voxel, uint32_t entry)
 /* The entry that an emptied voxel gets. */
 static int find_air(struct tfs_cells_edit *e, uint32_t *entry, struct tfs_error *err)
 {
-    if (e->air == NONE &&
-        tfs_cells_edit_add(e, e->before->kind->air(&e->before->chunk), &e->air, err) < 0)
+    if (e->air == NONE && tfs_cells_edit_add(e, tfs_name_of_air(e->before->kind, &e->before->chunk),
+                                             &e->air, err) < 0)
         return err->code;
     *entry = e->air;
     return 0;
@@ -366,9 +366,9 @@ int tfs_cells_edit_prune(struct tfs_cells_edit *e, struct tfs_error *err)
     }
     free(used);
     free(to);
-    if (err->code == 0 && e->entry_count > kind->entries_max)
+    if (err->code == 0 && e->entry_count > kind->names.entries)
         tfs_fail(err, -EBADMSG, "the chunk would have a palette of %u %ss, %u are possible",
-                 e->entry_count, kind->names.unit, kind->entries_max);
+                 e->entry_count, kind->names.unit, kind->names.entries);
     return err->code;
 }
 

@@ -191,7 +191,7 @@ bool tfs_voxel_is_empty(const struct tfs_voxel_pool *pool, const struct tfs_voxe
 {
     const struct tfs_cells_kind *kind = pool->kind;
 
-    if (kind->emptiness != NULL)
+    if (kind->planes[0].form.kind == TFS_PLANE_NAMES)
         return tfs_name_is_air(kind, tfs_words_at(&pool->names, (uint32_t)v->values[0]));
     if (kind->save_names != NULL)
         return false;
@@ -709,9 +709,9 @@ static bool is_unseen(const struct tfs_cells_edit *e, size_t i)
 {
     const struct tfs_cells_kind *kind = e->before->kind;
 
-    return kind->emptiness != NULL &&
-           kind->emptiness(tfs_cells_edit_name(e, (uint32_t)tfs_plane_get(&e->planes[0], i))) ==
-               TFS_UNSEEN;
+    return kind->planes[0].form.kind == TFS_PLANE_NAMES &&
+           tfs_name_emptiness(kind, tfs_cells_edit_name(e, (uint32_t)tfs_plane_get(
+                                                               &e->planes[0], i))) == TFS_UNSEEN;
 }
 
 int tfs_voxel_clear(struct tfs_voxel_edit *v, struct tfs_stretch at, bool seen,

@@ -51,9 +51,9 @@ int tfs_whole_file_changed(struct tfs_save *save, const struct tfs_key *chunk,
 int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err);
 void tfs_whole_file_close(struct tfs_save *save);
 extern const struct tfs_journal_files tfs_whole_file_journal;
-/* All of them. */
-#define TFS_WHOLE_FILE_FUNCTIONS                                                                   \
-    .open = tfs_whole_file_open, .commit = tfs_whole_file_commit,                                  \
+/* All of them, and the codec. */
+#define TFS_WHOLE_FILE(codec)                                                                      \
+    .file = (codec), .open = tfs_whole_file_open, .commit = tfs_whole_file_commit,                 \
     .changed = tfs_whole_file_changed, .reload = tfs_whole_file_reload,                            \
     .journal = &tfs_whole_file_journal, .close = tfs_whole_file_close
 

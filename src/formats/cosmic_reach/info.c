@@ -30,14 +30,12 @@ static void add_odd(struct tfs_buf *out, const struct tfs_doc *doc, struct tfs_e
         tfs_cosmic_odd_print(&odd, "", out);
 }
 
-static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                    struct tfs_buf *out, struct tfs_error *err)
+static void add_lines(struct tfs_buf *out, struct tfs_save *save, const struct tfs_doc *doc,
+                      struct tfs_error *err)
 {
     const struct tfs_cosmic_facts *own = tfs_cosmic_facts(doc);
     struct tfs_key region;
 
-    (void)at;
-    tfs_info_begin(out, save, doc);
     if (own->zone) {
         tfs_cosmic_zone_describe(out, doc);
     } else {
@@ -51,9 +49,7 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     tfs_info_line(out, "light",
                   "is kept as stored and not computed when blocks change; whether the game "
                   "computes it again is not known");
-    tfs_info_end(out, save, doc);
     add_odd(out, doc, err);
-    return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
-const struct tfs_lens tfs_cosmic_info_lens = {.get = info_get};
+const struct tfs_lens tfs_cosmic_info_lens = TFS_INFO_LENS(add_lines);

@@ -252,6 +252,5 @@ const struct tfs_container tfs_cosmic_reach_region = {
     .name = "region file",
     .tree = &tfs_cosmic_reach_tree,
     .probe = region_probe,
-    TFS_WHOLE_FILE_FUNCTIONS,
-    .file = &region_codec,
+    TFS_WHOLE_FILE(&region_codec),
 };

@@ -134,17 +134,15 @@ static void add_damage(void *arg, const struct tfs_chunk *chunk, const char *why
     tfs_buf_printf(out, ": %s\n", why);
 }
 
-static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                    struct tfs_buf *out, struct tfs_error *err)
+static void add_lines(struct tfs_buf *out, struct tfs_save *save, const struct tfs_doc *doc,
+                      struct tfs_error *err)
 {
     const struct tfs_godot_rules *rules = tfs_godot_rules(doc);
     struct tfs_godot_counts counts;
     struct tfs_buf damaged = {0};
 
-    (void)at;
     if (tfs_godot_counts_make(save, doc, &counts, add_damage, &damaged, err) < 0)
         goto out;
-    tfs_info_begin(out, save, doc);
     tfs_picture_info(out, save->tree, doc);
     add_levels(out, doc);
     if (rules->describe != NULL)
@@ -155,11 +153,8 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     add_scale(out, &counts);
     tfs_buf_add_span(out, tfs_buf_span(&damaged));
     out->failed = out->failed || damaged.failed;
-    tfs_info_end(out, save, doc);
-    tfs_buf_check(out, err);
 out:
     tfs_buf_release(&damaged);
-    return err->code;
 }
 
-const struct tfs_lens tfs_godot_info_lens = {.get = info_get};
+const struct tfs_lens tfs_godot_info_lens = TFS_INFO_LENS(add_lines);

@@ -409,12 +409,6 @@ int tfs_luanti_cells_store(struct tfs_edit *edit, const struct tfs_cells *cells,
 
 /* ---- the kind -------------------------------------------------------------------------------- */
 
-static struct tfs_span air(const struct tfs_chunk *chunk)
-{
-    (void)chunk;
-    return tfs_span_of("air");
-}
-
 /* `ignore` stands for what was not generated. */
 static enum tfs_emptiness emptiness(struct tfs_span name)
 {
@@ -443,12 +437,10 @@ const struct tfs_cells_kind tfs_luanti_cells = {
     .size = {TFS_LUANTI_SIDE, TFS_LUANTI_SIDE, TFS_LUANTI_SIDE},
     .unit = "node",
     .flags = TFS_CELLS_NORTH_UP,
-    .names = {"node", UINT16_MAX},
-    .entries_max = 65536, /* ids have 16 bits */
+    .names = {"node", UINT16_MAX, .entries = 65536}, /* ids have 16 bits */
     .decode = decode,
     .release = release,
     .emptiness = emptiness,
-    .air = air,
     .settle = settle,
     .encode = encode,
 };

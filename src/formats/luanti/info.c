@@ -6,11 +6,10 @@
 #include "formats/luanti/map.h"
 #include "formats/picture/picture.h"
 
-static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                    struct tfs_buf *out, struct tfs_error *err)
+static void add_lines(struct tfs_buf *out, struct tfs_save *save, const struct tfs_doc *doc,
+                      struct tfs_error *err)
 {
-    (void)at;
-    tfs_info_begin(out, save, doc);
+    (void)err;
     tfs_luanti_map_describe(doc, out);
     tfs_info_line(out, "chunk size", "16 16 16");
     tfs_picture_info(out, save->tree, doc);
@@ -20,8 +19,6 @@ static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
     tfs_info_line(out, "running server",
                   "keeps blocks in memory and writes them over edits: stop it before editing what "
                   "players are near");
-    tfs_info_end(out, save, doc);
-    return tfs_buf_check(out, err);
 }
 
-const struct tfs_lens tfs_luanti_info_lens = {.get = info_get};
+const struct tfs_lens tfs_luanti_info_lens = TFS_INFO_LENS(add_lines);

@@ -28,7 +28,7 @@ static void look(struct scan *s, uint32_t entry)
     const struct tfs_cells_kind *kind = s->cells->kind;
     const struct tfs_span name = s->cells->names[entry];
 
-    s->looks[entry] = tfs_name_look(name, kind->emptiness(name) != TFS_SEEN);
+    s->looks[entry] = tfs_name_look(name, tfs_name_emptiness(kind, name) != TFS_SEEN);
 }
 
 static inline const struct tfs_name_look *look_at(struct scan *s, uint32_t entry)

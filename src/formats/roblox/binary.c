@@ -526,7 +526,6 @@ const struct tfs_container tfs_rbx_binary_container = {
     .name = "binary place or model",
     .tree = &tfs_rbx_tree,
     .probe = binary_probe,
-    TFS_WHOLE_FILE_FUNCTIONS,
+    TFS_WHOLE_FILE(&binary_codec),
     .rest = tfs_rbx_rest,
-    .file = &binary_codec,
 };

@@ -112,6 +112,5 @@ const struct tfs_container tfs_rbx_blob_container = {
     .name = "SmoothGrid value",
     .tree = &tfs_rbx_tree,
     .probe = blob_probe,
-    TFS_WHOLE_FILE_FUNCTIONS,
-    .file = &blob_codec,
+    TFS_WHOLE_FILE(&blob_codec),
 };

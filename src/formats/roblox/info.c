@@ -49,20 +49,17 @@ static void add_regions(struct tfs_buf *out, const struct tfs_doc *doc)
     }
 }
 
-static int info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                    struct tfs_buf *out, struct tfs_error *err)
+static void add_lines(struct tfs_buf *out, struct tfs_save *save, const struct tfs_doc *doc,
+                      struct tfs_error *err)
 {
     const struct tfs_rbx_source *source = tfs_rbx_source(doc);
 
-    (void)at;
-    tfs_info_begin(out, save, doc);
+    (void)err;
     add_terrain(out, save, doc);
     if (source->kind->coding != NULL)
         tfs_info_line(out, "coding", "%s", source->kind->coding(source));
     if (source->group_count > 1)
         add_regions(out, doc);
-    tfs_info_end(out, save, doc);
-    return tfs_buf_check(out, err);
 }
 
-const struct tfs_lens tfs_rbx_info_lens = {.get = info_get};
+const struct tfs_lens tfs_rbx_info_lens = TFS_INFO_LENS(add_lines);

@@ -330,7 +330,6 @@ const struct tfs_container tfs_rbx_xml_container = {
     .name = "XML place or model",
     .tree = &tfs_rbx_tree,
     .probe = xml_probe,
-    TFS_WHOLE_FILE_FUNCTIONS,
+    TFS_WHOLE_FILE(&xml_codec),
     .rest = tfs_rbx_rest,
-    .file = &xml_codec,
 };

@@ -266,8 +266,7 @@ int64_t tfs_cells_grid_size(struct tfs_save *save, const struct tfs_doc *doc, st
 
 static int take_names(struct tfs_cells_edit *e, struct tfs_span text, struct tfs_error *err)
 {
-    struct tfs_palette palette = {.rules = e->before->kind->names,
-                                  .max = e->before->kind->entries_max};
+    struct tfs_palette palette = {.rules = e->before->kind->names};
 
     if (tfs_cells_edit_plane(e, 0, err) == 0 &&
         tfs_palette_read_grid(&palette, text, e->before->size, tfs_cells_edit_had, e,
@@ -516,8 +515,7 @@ static int check_uses(const struct tfs_cells *cells, uint32_t count, struct tfs_
 static int palette_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct tfs_palette palette = {.rules = save->tree->cells->names,
-                                  .max = save->tree->cells->entries_max};
+    struct tfs_palette palette = {.rules = save->tree->cells->names};
     struct tfs_cells_edit e;
 
     (void)put;
