@@ -299,11 +299,6 @@ static bool takes_views(const struct tfs_cli *cli, const struct tfs_command *com
     return cli->options.views == 0 || command == NULL || (command->flags & TFS_CLI_VIEWS) != 0;
 }
 
-static bool takes_names(const struct tfs_cli *cli, const struct tfs_command *command)
-{
-    return !cli->options.strict_names || command == NULL || (command->flags & TFS_CLI_NAMES) != 0;
-}
-
 static enum tfs_status mount_save(struct tfs_cli *cli, const char *save, const char *directory)
 {
     cli->command = "mount";
@@ -342,8 +337,6 @@ static enum tfs_status run(struct tfs_cli *cli, const struct tfs_command *comman
                          command ? command->operands : "SAVE MOUNTPOINT");
     if (!takes_views(cli, command))
         return say_usage(cli, "-o views: this option is for a mount, export and import", "");
-    if (!takes_names(cli, command))
-        return say_usage(cli, "-o strict-names: this option is for a mount, import and put", "");
     if (!command && tfs_command_find(cli->operands[0]))
         return say_usage(cli,
                          "a command goes before its options, a save of this name is written ./",

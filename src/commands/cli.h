@@ -52,8 +52,7 @@ enum tfs_cli_flag {
     TFS_CLI_CONFLICTS = 0x800000,
     TFS_CLI_PATH = 0x1000000,
     TFS_CLI_PNG = 0x2000000,
-    TFS_CLI_MORE = 0x4000000,   /* it takes further operands of the last kind */
-    TFS_CLI_NAMES = 0x10000000, /* it takes -o strict-names */
+    TFS_CLI_MORE = 0x4000000, /* it takes further operands of the last kind */
     TFS_CLI_RECURSIVE = 0x20000000,
     TFS_CLI_VIRTUAL = 0x40000000,
 };
@@ -175,8 +174,8 @@ void tfs_cli_close(struct tfs_cli *cli, const char *path, struct tfs_save *save)
 enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path,
                                  const struct tfs_save *save);
 
-/* Appends which names of `doc`, which save->doc is to become, are new to the save; refused with -o
- * strict-names. And says so, once they are in the save. */
+/* Appends which names of `doc`, which save->doc is to become, are new to the save. And says so,
+ * once they are in the save. */
 int tfs_cli_find_names(struct tfs_save *save, struct tfs_doc *doc, struct tfs_buf *names,
                        struct tfs_error *err);
 void tfs_cli_tell_names(struct tfs_cli *cli, const char *path, struct tfs_buf *names);

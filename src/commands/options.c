@@ -125,13 +125,6 @@ static int set_upgrade(struct tfs_mount_options *o, const char *value, struct tf
     return 0;
 }
 
-static int set_strict_names(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
-{
-    (void)value, (void)err;
-    o->strict_names = true;
-    return 0;
-}
-
 static int set_commit(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
 {
     uint64_t seconds = 0;
@@ -305,8 +298,6 @@ static const struct own_option {
      TFS_CLI_VIEWS},
     {"backup", MAYBE_VALUE, false, set_backup, "backup[=DIR|no]",
      "keep databases for undo too; keep all in DIR; keep nothing (no)", 0},
-    {"strict-names", NO_VALUE, false, set_strict_names, "strict-names",
-     "refuse names of voxels that the save did not have", TFS_CLI_NAMES},
     {"unsaved", VALUE, false, set_unsaved, "unsaved=DIR",
      "where to keep what could not be saved (beside the save)", 0},
     {"ro", NO_VALUE, true, set_ro, "ro", "mount read-only", 0},
@@ -402,6 +393,8 @@ static const struct no_option {
 /* What version 0.1 had. */
 static const struct no_option gone[] = {
     {"notify", "tail -f MOUNTPOINT/.terrainfs/errors.log shows what is refused"},
+    {"strict-names", "new names are stored and told: look at .terrainfs/errors.log, info.txt or "
+                     "what put and import print"},
 };
 
 static int check_no_option(const struct no_option *table, size_t count, const char *how,
@@ -498,7 +491,6 @@ struct tfs_open_options tfs_options_open(const struct tfs_mount_options *options
     return (struct tfs_open_options){
         .lock = lock,
         .upgrade = options->upgrade,
-        .strict_names = options->strict_names,
         .unsaved = options->unsaved,
         .advice = true,
         .views = options->views,

@@ -88,7 +88,7 @@ enum tfs_status tfs_cli_put(struct tfs_cli *cli)
     struct tfs_save *save;
 
     cli->options.views = TFS_VIEWS_EVERY;
-    cli->options.later = !cli->options.strict_names; /* which asks for every name */
+    cli->options.later = true;
     enum tfs_status status = tfs_cli_open(cli, cli->operands[0], TFS_LOCK_EXCLUSIVE, &save);
 
     if (status)

@@ -18,12 +18,12 @@ const struct tfs_command tfs_commands[] = {
      tfs_cli_export, TFS_OPERANDS_SAVE_DIR, 2, TFS_CLI_VIEWS | TFS_CLI_JSON | TFS_CLI_QUIET},
     {"import", "DIR SAVE", "write into SAVE the files of DIR that were edited since the export",
      tfs_cli_import, TFS_OPERANDS_DIR_SAVE, 2,
-     TFS_CLI_VIEWS | TFS_CLI_DELETE | TFS_CLI_RESTORE | TFS_CLI_PREFER | TFS_CLI_NAMES |
-         TFS_CLI_JSON | TFS_CLI_QUIET},
+     TFS_CLI_VIEWS | TFS_CLI_DELETE | TFS_CLI_RESTORE | TFS_CLI_PREFER | TFS_CLI_JSON |
+         TFS_CLI_QUIET},
     {"cat", "SAVE PATH...", "print files of the tree; a PATH may be a pattern, in quotes",
      tfs_cli_cat, TFS_OPERANDS_SAVE_PATHS, 2, TFS_CLI_MORE},
     {"put", "SAVE PATH", "replace one file of the tree with the standard input", tfs_cli_put,
-     TFS_OPERANDS_SAVE_PATH, 2, TFS_CLI_NAMES},
+     TFS_OPERANDS_SAVE_PATH, 2, 0},
     {"diff", "A B", "print how the terrain of save A differs from that of save B", tfs_cli_diff,
      TFS_OPERANDS_TWO, 2,
      TFS_CLI_STAT | TFS_CLI_ALL_ROWS | TFS_CLI_JSON | TFS_CLI_COLOUR | TFS_CLI_PNG | TFS_CLI_GIT},

@@ -273,7 +273,7 @@ int tfs_new_names_find(struct tfs_save *save, const struct tfs_doc *before, stru
     struct step s = {.save = save,
                      .before = before,
                      .after = after,
-                     .look = save->options.strict_names ? SIZE_MAX : look,
+                     .look = look,
                      .brought = brought,
                      .err = err};
     const struct tfs_cells_kind *cells = save->tree->cells;
@@ -286,9 +286,6 @@ int tfs_new_names_find(struct tfs_save *save, const struct tfs_doc *before, stru
         check_all(&s);
     if (brought->size > 0 && (!s.known->all || s.known->lacks))
         tfs_buf_add_text(brought, " (not all of it was looked through)");
-    if (err->code == 0 && brought->size > 0 && save->options.strict_names)
-        tfs_fail(err, -EBADMSG, "%.*s: the save has no such name, and strict-names is set",
-                 (int)(brought->size < 200 ? brought->size : 200), (const char *)brought->data);
     tfs_words_release(&s.names);
     tfs_buf_release(&s.list);
     free(s.met);

@@ -10,13 +10,12 @@
 
 #include "formats/format.h"
 
-/* How many chunks a mount looks through for one edit, unless -o strict-names wants to know. */
+/* How many chunks a mount looks through for one edit. */
 #define TFS_NEW_NAMES_LOOK 1024
 
 /* Sets after->new_names by what the step from `before` to it changed; nobody else has `after` yet.
  * Appends the names that this step brought, printed, with ", " between, to `brought`, and that
- * `look` chunks were not all of the save; names are EBADMSG with -o strict-names. One caller at a
- * time for a save. */
+ * `look` chunks were not all of the save. One caller at a time for a save. */
 int tfs_new_names_find(struct tfs_save *save, const struct tfs_doc *before, struct tfs_doc *after,
                        size_t look, struct tfs_buf *brought, struct tfs_error *err);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Names that the save did not have: told, listed as long as a chunk has them, refused where that is wanted.
+# Names that the save did not have: told, and listed as long as a chunk has them.
 . "$(dirname "$0")/lib.sh"
 
 # The file with another name for $B.
@@ -44,18 +44,7 @@ gone_with_their_chunks() {
     down
 }
 
-refused() {
-    up -o strict-names
-    with_name base:gold_blokc 2>"$D/said"
-    want grep -q 'Bad message' "$D/said"
-    logged "^chunks/$C/voxels.csv: base:gold_blokc: the save has no such name"
-    wants_not grep -q names-new "$M/info.txt"
-    down 3
-    want cmp "$PRISTINE" "$S"
-}
-
 try 'a name that is new to the save is told once, and listed' told
 try 'names that the save has are not told' known_ones_are_not_told
 try 'a new name is listed as long as a chunk has it' gone_with_their_chunks
-try 'strict-names refuses new names' refused
 finish

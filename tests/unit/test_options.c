@@ -137,7 +137,7 @@ static const struct {
     {"notify", true, "notify: this option is no longer there: tail -f"},
     {"remount=1", true, "remount=1: this option takes no value"},
     {"remount", false, "remount: this option is for a mount"},
-    {"strict-names=no", true, "strict-names=no: this option takes no value"},
+    {"strict-names", false, "strict-names: this option is no longer there: new names"},
     {"unsaved=", true, "unsaved=: there is no such directory"},
     {"unsaved=/dev/null", true, "unsaved=/dev/null: there is no such directory"},
     {"unsaved", true, "unsaved: this option needs a value"},

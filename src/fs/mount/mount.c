@@ -134,12 +134,11 @@ static int open_part(struct mounting *m, const char *path, const char *part, str
         .undo = m->options->undo,
         .inflate_limit = m->options->inflate_limit,
         .memory = m->options->cache_size > 0 ? m->options->cache_size : 1,
-        .strict_names = m->options->strict_names,
         .unsaved = m->options->unsaved,
         .advice = true,
         .step = m->options->step,
         .step_arg = m->options->step_arg,
-        .later = !m->options->strict_names, /* which asks for every name */
+        .later = true,
     };
 
     m->parts[m->part_count].path = strdup(part);

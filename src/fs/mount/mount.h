@@ -17,7 +17,6 @@ struct tfs_mount_options {
     bool remount;    /* an existing mount is made read-only, and nothing is mounted */
     unsigned views;  /* enum tfs_file_views; 0: all */
     bool upgrade;
-    bool strict_names;
     bool commit_auto;   /* commit=auto */
     int commit_seconds; /* commit=N; 0: auto, or every close is a commit */
     const char *format; /* NULL: found by probing */
