@@ -252,10 +252,6 @@ struct tfs_tree {
      * parts? NULL: they may. */
     int (*fits)(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                 const struct tfs_chunk *chunk, struct tfs_error *err);
-
-    /* Which files of a chunk read differently, so that the others keep their times: bit i =
-     * chunk.files[i]. Either may be NULL. May say too much, never too little. NULL: all. */
-    uint32_t (*chunk_changes)(const struct tfs_chunk *before, const struct tfs_chunk *after);
 };
 
 /* The number that the directory of group 1 has. */

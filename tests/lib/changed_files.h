@@ -7,8 +7,9 @@
 
 #include "formats/format.h"
 
-/* The paths of the files whose bits are set, in their order, joined by a blank; valid until the
- * next call. Bits of files that do not exist are left out. */
-const char *changed_chunk_files(const struct tfs_tree *tree, uint32_t bits);
+/* The paths of the files of the chunk that read differently, in their order, joined by a blank;
+ * valid until the next call. */
+const char *changed_chunk_files(struct tfs_save *save, const struct tfs_doc *before,
+                                const struct tfs_doc *after, struct tfs_key key);
 
 #endif

@@ -166,14 +166,6 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     return put_blob(edit, key, &bytes, err);
 }
 
-static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    if (before == NULL || after == NULL)
-        return UINT32_MAX;
-    return UINT32_C(1) | (tfs_span_equal(text_of(before), text_of(after)) ? 0 : 2) |
-           (tfs_span_equal(note_of(before), note_of(after)) ? 0 : 4);
-}
-
 static int fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                 const struct tfs_chunk *chunk, struct tfs_error *err)
 {
@@ -208,7 +200,6 @@ static const struct tfs_tree tree = {
     .chunk = {chunk_files, 3},
     .chunk_create = chunk_create,
     .fits = fits,
-    .chunk_changes = chunk_changes,
 };
 
 static pthread_mutex_t saved_lock = PTHREAD_MUTEX_INITIALIZER; /* save->doc, while it is written */

@@ -457,22 +457,17 @@ static void drop_page(uint64_t id)
                       : write_text(page.handle, 0, "q");
 }
 
-static void map_text_of(struct tfs_save *opened)
+static void map_text(void)
 {
     struct tfs_attr attr;
     tfs_session_close(session);
     on_invalidate = drop_page;
-    open_save_with(opened, (struct tfs_session_options){0});
+    open_save_with(fake_save_create(), (struct tfs_session_options){0});
     ck_assert_int_eq(look(TEXT, &attr), 0);
     page.id = attr.id;
     page.handle = open_path(TEXT, O_RDWR);
     page.result = 1;
     page.dirty = page.mapped = true;
-}
-
-static void map_text(void)
-{
-    map_text_of(fake_save_create());
 }
 
 START_TEST(session_takes_no_mapped_page_that_another_view_overtook)
@@ -545,23 +540,6 @@ START_TEST(session_takes_a_mapped_page_that_was_read_since)
 }
 END_TEST
 
-/* Formats name files that may read otherwise, not only those that do. */
-START_TEST(session_takes_a_mapped_page_of_a_text_that_says_the_same)
-{
-    static struct tfs_tree tree;
-    struct tfs_save *opened = fake_save_create();
-    tree = *opened->tree;
-    tree.chunk_changes = NULL;
-    opened->tree = &tree;
-    map_text_of(opened);
-    ck_assert_str_eq(cat(TEXT), "zero");
-    ck_assert_int_eq(put("chunks/0_0_0/part/note.txt", "another"), 0);
-    ck_assert_int_eq(page.result, 0);
-    ck_assert_int_eq(close_file(page.handle), 0);
-    ck_assert_str_eq(fake_blob(save->doc, 0), "qqqq|another");
-}
-END_TEST
-
 /* What was read, and dropped with a page that says something else since, is not the same. */
 START_TEST(session_takes_no_mapped_page_of_a_text_that_it_read_and_another_view_overtook)
 {
@@ -622,7 +600,6 @@ static const TTest *const *const tests[] = {
     &session_keeps_what_was_overtaken_when_the_file_is_cut,
     &session_refuses_a_line_and_not_what_took_its_place,
     &session_takes_a_mapped_page_that_was_read_since,
-    &session_takes_a_mapped_page_of_a_text_that_says_the_same,
     &session_takes_no_mapped_page_of_a_text_that_it_read_and_another_view_overtook,
     &session_takes_a_mapped_page_that_came_before_the_other_view,
     &session_takes_a_mapped_page_of_who_opened_the_file_since,

@@ -121,33 +121,6 @@ static const struct tfs_file chunk_files[CHUNK_COUNT] = {
     [TILE_LAYERS_ARRAY] = TFS_CHUNK_ARRAY_FILE("layers", TFS_BEAMNG_PLANE_LAYER, NULL),
 };
 
-/* ---- changes --------------------------------------------------------------------------------- */
-
-/* The kinds of planes of which a tile's samples differ. */
-enum { HEIGHTS_DIFFER = 1, LAYERS_DIFFER = 2, ALL_DIFFER = 3 };
-
-static unsigned tile_differs(const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    if (before == NULL || after == NULL ||
-        tfs_beamng_chunk_sample(before) != tfs_beamng_chunk_sample(after) ||
-        before->blob->size != after->blob->size)
-        return ALL_DIFFER;
-
-    const size_t layers = before->blob->size / tfs_beamng_heights.bytes;
-    return (tfs_blob_equal(before->blob, after->blob) ? 0 : HEIGHTS_DIFFER) |
-           (memcmp(before->extra->data, after->extra->data, layers) != 0 ? LAYERS_DIFFER : 0u);
-}
-
-static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    static const uint32_t heights = UINT32_C(1) << HEIGHTS_TEXT | UINT32_C(1) << TILE_HEIGHTS_ARRAY;
-    static const uint32_t layers = UINT32_C(1) << LAYERS_TEXT | UINT32_C(1) << TILE_LAYERS_ARRAY;
-    const unsigned differs = tile_differs(before, after);
-
-    return ((differs & HEIGHTS_DIFFER) != 0 ? heights : 0) |
-           ((differs & LAYERS_DIFFER) != 0 ? layers : 0);
-}
-
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* Tiles, and the table of names, are stored as the layout has them. */
@@ -168,5 +141,4 @@ const struct tfs_tree tfs_beamng_tree = {
     .chunk = {chunk_files, CHUNK_COUNT},
     .cells = &tfs_beamng_cells,
     .fits = fits,
-    .chunk_changes = chunk_changes,
 };

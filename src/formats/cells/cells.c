@@ -262,6 +262,14 @@ int tfs_cells_keep(struct tfs_save *save, const struct tfs_doc *doc,
     return 0;
 }
 
+struct tfs_cells *tfs_cells_cached(struct tfs_save *save, const struct tfs_chunk *chunk)
+{
+    const struct wanted asked = {chunk, (1u << save->tree->cells->count) - 1};
+    struct tfs_cells_cache *cache = atomic_load(&save->cells);
+
+    return cache == NULL ? NULL : tfs_recent_find(&cache->recent, &asked);
+}
+
 int tfs_cells_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                    unsigned wanted, struct tfs_cells **cells, struct tfs_error *err)
 {

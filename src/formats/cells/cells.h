@@ -240,6 +240,8 @@ int tfs_cells_need(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
 int tfs_cells_keep(struct tfs_save *save, const struct tfs_doc *doc,
                    const struct tfs_chunk *fetched, unsigned wanted, struct tfs_cells **cells,
                    struct tfs_error *err);
+/* Those with all planes, if the cache has them; else NULL. */
+struct tfs_cells *tfs_cells_cached(struct tfs_save *save, const struct tfs_chunk *chunk);
 /* Without the cache, for walks over a whole save. `doc` NULL: for names alone. */
 int tfs_cells_make(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                    unsigned wanted, struct tfs_cells **cells, struct tfs_error *err);

@@ -124,16 +124,6 @@ void tfs_cosmic_chunk_close(struct tfs_cosmic_chunk *chunk)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static bool same_names(const struct tfs_cosmic_body *a, const struct tfs_cosmic_body *b)
-{
-    struct tfs_cosmic_blocks left, right;
-    struct tfs_error ignored = {0};
-
-    return tfs_cosmic_blocks_view(a->sections[TFS_COSMIC_SECTION_BLOCKS], &left, &ignored) == 0 &&
-           tfs_cosmic_blocks_view(b->sections[TFS_COSMIC_SECTION_BLOCKS], &right, &ignored) == 0 &&
-           tfs_span_equal(left.palette, right.palette);
-}
-
 const struct tfs_chunk *tfs_cosmic_column_of(const struct tfs_doc *doc, struct tfs_key key)
 {
     const struct tfs_chunk *chunk = NULL;
@@ -162,35 +152,6 @@ uint64_t tfs_cosmic_order_at(const struct tfs_doc *doc, struct tfs_key key, bool
     return behind;
 }
 
-uint32_t tfs_cosmic_body_differs(const struct tfs_cosmic_body *a, const struct tfs_cosmic_body *b)
-{
-    uint32_t bits = 0;
-
-    for (unsigned i = 0; i < TFS_COSMIC_SECTIONS; i++)
-        if (!tfs_span_equal(a->sections[i], b->sections[i]))
-            bits |= 1U << i;
-    if ((bits & 1U << TFS_COSMIC_SECTION_BLOCKS) != 0 && !same_names(a, b))
-        bits |= TFS_COSMIC_NAMES_DIFFER;
-    return bits;
-}
-
-/* What differs from the body that was fetched, once these bytes are the chunk's. */
-static uint32_t differs_from_fetched(const struct tfs_edit *edit,
-                                     const struct tfs_cosmic_chunk *chunk, struct tfs_span bytes)
-{
-    const struct tfs_chunk *there = tfs_doc_find(tfs_edit_doc(edit), chunk->in.key);
-    struct tfs_cosmic_body before, after;
-    struct tfs_error ignored = {0};
-
-    if (there == NULL ||
-        tfs_cosmic_body_split(tfs_blob_span(chunk->in.blob), tfs_cosmic_chunk_version(&chunk->in),
-                              &before, &ignored) < 0 ||
-        tfs_cosmic_body_split(bytes, tfs_cosmic_chunk_version(&chunk->in), &after, &ignored) < 0)
-        return TFS_COSMIC_ALL_DIFFER;
-    return tfs_cosmic_body_differs(&before, &after) |
-           (there->blob == NULL ? 0 : tfs_cosmic_chunk_differs(there));
-}
-
 /* Takes the buffer's memory. */
 static int put_buffer(struct tfs_edit *edit, const struct tfs_cosmic_chunk *chunk,
                       struct tfs_buf *bytes, struct tfs_error *err)
@@ -204,7 +165,7 @@ static int put_buffer(struct tfs_edit *edit, const struct tfs_cosmic_chunk *chun
     if (tfs_cosmic_check_place(edit->base, chunk->in.key, err) < 0)
         return err->code;
     if (tfs_cosmic_facts(edit->base)->zone)
-        changed.own = differs_from_fetched(edit, chunk, tfs_buf_span(bytes));
+        changed.own = TFS_OWN_NEW;
     changed.blob = NULL;
     if (tfs_blob_take(bytes, &changed.blob, err) < 0)
         return err->code;

@@ -47,7 +47,7 @@ static inline uint32_t tfs_cosmic_chunk_version(const struct tfs_chunk *chunk)
  *   - in a region: the order of the chunk, or of its column, in the data;
  *   - in a zone, unread: the hash of its body, so that what another program left as it was is no
  *     change, and nothing else is taken for it;
- *   - in a zone, edited: what differs from the body that was fetched (below). */
+ *   - in a zone, edited: TFS_OWN_NEW. */
 static inline uint64_t tfs_cosmic_chunk_order(const struct tfs_chunk *chunk)
 {
     return chunk->own;
@@ -56,11 +56,6 @@ static inline uint64_t tfs_cosmic_chunk_order(const struct tfs_chunk *chunk)
 static inline uint64_t tfs_cosmic_chunk_hash(const struct tfs_chunk *chunk)
 {
     return chunk->own;
-}
-
-static inline uint32_t tfs_cosmic_chunk_differs(const struct tfs_chunk *chunk)
-{
-    return (uint32_t)chunk->own;
 }
 
 /* The order of a chunk at `key` in the data of a region: where it stands, else with its column
@@ -82,11 +77,6 @@ int tfs_cosmic_chunk_open(struct tfs_save *save, const struct tfs_doc *doc, stru
 int tfs_cosmic_chunk_fetch(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                            struct tfs_cosmic_chunk *chunk, struct tfs_error *err);
 void tfs_cosmic_chunk_close(struct tfs_cosmic_chunk *chunk); /* all 0 is legal */
-
-/* What differs between two bodies: a bit for each section, and one for the names in the palette. */
-#define TFS_COSMIC_NAMES_DIFFER (1U << TFS_COSMIC_SECTIONS)
-#define TFS_COSMIC_ALL_DIFFER   ((TFS_COSMIC_NAMES_DIFFER << 1) - 1)
-uint32_t tfs_cosmic_body_differs(const struct tfs_cosmic_body *a, const struct tfs_cosmic_body *b);
 
 /* Makes these bytes the body of the chunk; nothing changes when they are. */
 int tfs_cosmic_body_put(struct tfs_edit *edit, const struct tfs_cosmic_chunk *chunk,

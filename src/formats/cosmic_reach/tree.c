@@ -94,7 +94,7 @@ static bool has_columns(const struct tfs_doc *doc, struct tfs_key key)
 /* tfs_chunk.own of a new chunk. In a zone all of it is new. */
 static uint64_t new_own(const struct tfs_doc *doc, struct tfs_key key)
 {
-    return tfs_cosmic_facts(doc)->zone ? TFS_COSMIC_ALL_DIFFER
+    return tfs_cosmic_facts(doc)->zone ? TFS_OWN_NEW
                                        : tfs_cosmic_order_at(doc, key, has_columns(doc, key));
 }
 
@@ -197,62 +197,11 @@ static int fits(const struct tfs_doc *ours, const struct tfs_doc *theirs,
     return chunk == NULL ? 0 : tfs_cosmic_check_place(theirs, key, err);
 }
 
-/* ---- what reads differently ------------------------------------------------------------------ */
-
-#define BIT(file)       (UINT32_C(1) << (file))
-#define ALL_CHUNK_FILES (BIT(CHUNK_FILES) - 1)
-
-static bool split(const struct tfs_chunk *chunk, struct tfs_cosmic_body *body)
-{
-    struct tfs_error ignored = {0};
-
-    return chunk != NULL && !(chunk->flags & TFS_CHUNK_DAMAGED) &&
-           tfs_cosmic_body_split(tfs_blob_span(chunk->blob), tfs_cosmic_chunk_version(chunk), body,
-                                 &ignored) == 0;
-}
-
-/* What differs between a chunk before and after: bits as of tfs_cosmic_body_differs. */
-static uint32_t differs(const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    struct tfs_cosmic_body old, new;
-
-    if (before == NULL || after == NULL || tfs_key_compare(before->key, after->key) != 0 ||
-        tfs_cosmic_chunk_version(before) != tfs_cosmic_chunk_version(after))
-        return TFS_COSMIC_ALL_DIFFER;
-    if (before->blob == NULL && after->blob != NULL)
-        return tfs_cosmic_chunk_differs(after);
-    if (before->blob == NULL || after->blob == NULL || !split(before, &old) || !split(after, &new))
-        return TFS_COSMIC_ALL_DIFFER;
-    return tfs_cosmic_body_differs(&old, &new);
-}
-
-static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    static const uint32_t files[TFS_COSMIC_SECTIONS] = {
-        [TFS_COSMIC_SECTION_BLOCKS] =
-            BIT(CHUNK_VOXELS) | BIT(CHUNK_PALETTE) | BIT(CHUNK_BLOCKS) | BIT(CHUNK_ARRAY),
-        [TFS_COSMIC_SECTION_SKY] = BIT(CHUNK_SKY) | BIT(CHUNK_SKY_ARRAY),
-        [TFS_COSMIC_SECTION_LIGHT] = BIT(CHUNK_LIGHT) | BIT(CHUNK_LIGHT_ARRAY),
-        [TFS_COSMIC_SECTION_ENTITIES] = BIT(CHUNK_ENTITIES),
-    };
-    const uint32_t bits = differs(before, after);
-    uint32_t changes = 0;
-
-    if (bits == TFS_COSMIC_ALL_DIFFER)
-        return ALL_CHUNK_FILES;
-    for (unsigned i = 0; i < TFS_COSMIC_SECTIONS; i++)
-        if ((bits >> i & 1) != 0)
-            changes |= files[i] | BIT(CHUNK_RAW);
-    if ((bits & TFS_COSMIC_NAMES_DIFFER) == 0)
-        changes &= ~BIT(CHUNK_PALETTE);
-    return changes;
-}
-
 #define TREE(shown)                                                                                \
     {                                                                                              \
         .root = {root_files, (shown)}, .chunk = {chunk_files, CHUNK_FILES},                        \
         .cells = &tfs_cosmic_cells, .chunk_create = chunk_create, .chunk_move = chunk_move,        \
-        .fits = fits, .chunk_changes = chunk_changes                                               \
+        .fits = fits                                                                               \
     }
 
 const struct tfs_tree tfs_cosmic_reach_tree = TREE(ROOT_REGION_FILES);

@@ -107,32 +107,6 @@ static const struct tfs_file level_files[] = {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* Of an unread chunk: the reading that found it. */
-static uint64_t reading_of(const struct tfs_chunk *chunk)
-{
-    return chunk->own;
-}
-
-/* What neither side holds may have changed: then another reading found it. */
-static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    const uint32_t instances = UINT32_C(1) << CHUNK_INSTANCES;
-    uint32_t changed = 0;
-
-    if (before == NULL || after == NULL)
-        return UINT32_MAX;
-    bool moved = reading_of(before) != reading_of(after);
-    if (!tfs_blob_equal(before->blob, after->blob) ||
-        tfs_chunk_is_unread(before, false) != tfs_chunk_is_unread(after, false) ||
-        (moved && tfs_chunk_is_unread(after, false)))
-        changed |= ~instances;
-    if (!tfs_blob_equal(before->extra, after->extra) ||
-        tfs_chunk_is_unread(before, true) != tfs_chunk_is_unread(after, true) ||
-        (moved && tfs_chunk_is_unread(after, true)))
-        changed |= instances;
-    return changed;
-}
-
 static uint32_t levels(const struct tfs_doc *doc)
 {
     return tfs_godot_rules(doc)->lods;
@@ -141,8 +115,7 @@ static uint32_t levels(const struct tfs_doc *doc)
 #define FOR_ALL_CONTAINERS                                                                         \
     .root = {root_files, ROOT_FILES}, .chunk.files = chunk_files,                                  \
     .group = TFS_SCHEMA(level_files), .group_dir = "lods", .groups = levels,                       \
-    .cells = &tfs_godot_cells, .fits = tfs_godot_rules_fit, .upgrade = tfs_godot_save_upgrade,     \
-    .chunk_changes = chunk_changes
+    .cells = &tfs_godot_cells, .fits = tfs_godot_rules_fit, .upgrade = tfs_godot_save_upgrade
 
 const struct tfs_tree tfs_godot_block_tree = {
     FOR_ALL_CONTAINERS,

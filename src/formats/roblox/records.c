@@ -211,31 +211,22 @@ void tfs_rbx_records_empty(struct tfs_buf *out, uint32_t log2)
     }
 }
 
-static unsigned cells_differ(uint32_t a, uint32_t b)
-{
-    uint32_t bits = a ^ b;
-
-    return (tfs_rbx_cell_material(bits) != 0 ? TFS_RBX_DIFFERS_MATERIAL : 0u) |
-           (tfs_rbx_cell_occupancy(bits) != 0 ? TFS_RBX_DIFFERS_OCCUPANCY : 0u) |
-           (tfs_rbx_cell_water(bits) != 0 ? TFS_RBX_DIFFERS_WATER : 0u);
-}
-
-unsigned tfs_rbx_records_compare(struct tfs_span a, struct tfs_span b)
+bool tfs_rbx_records_same(struct tfs_span a, struct tfs_span b)
 {
     struct tfs_cursor left = tfs_cursor_init(a);
     struct tfs_cursor right = tfs_cursor_init(b);
     struct tfs_rbx_run x = {0};
     struct tfs_rbx_run y = {0};
-    unsigned differs = 0;
 
     while ((x.count > 0 || tfs_rbx_run_take(&left, &x)) &&
            (y.count > 0 || tfs_rbx_run_take(&right, &y))) {
-        uint32_t common = x.count < y.count ? x.count : y.count;
-        differs |= cells_differ(x.cell, y.cell);
+        const uint32_t common = x.count < y.count ? x.count : y.count;
+        if (x.cell != y.cell)
+            return false;
         x.count -= common;
         y.count -= common;
     }
-    return differs;
+    return true;
 }
 
 bool tfs_rbx_records_are_empty(struct tfs_span records)

@@ -222,7 +222,7 @@ static bool entries_same(const struct tfs_rbx_entry *a, const struct tfs_rbx_ent
     if (a == NULL || b == NULL)
         return tfs_rbx_records_are_empty(a == NULL ? b->records : a->records);
     return a->records.data == b->records.data || tfs_span_equal(a->records, b->records) ||
-           tfs_rbx_records_compare(a->records, b->records) == 0;
+           tfs_rbx_records_same(a->records, b->records);
 }
 
 bool tfs_rbx_indexes_same(const struct tfs_rbx_index *a, const struct tfs_rbx_index *b)

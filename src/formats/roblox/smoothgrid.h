@@ -137,15 +137,9 @@ void tfs_rbx_records_encode(struct tfs_buf *out, const struct tfs_rbx_planes *pl
 /* Appends the records of a chunk of empty cells. */
 void tfs_rbx_records_empty(struct tfs_buf *out, uint32_t log2);
 
-enum tfs_rbx_differs {
-    TFS_RBX_DIFFERS_MATERIAL = 1,
-    TFS_RBX_DIFFERS_OCCUPANCY = 2,
-    TFS_RBX_DIFFERS_WATER = 4,
-};
-
-/* In what the cells of two chunks differ, whatever the spelling; both are valid records of chunks
- * of one size. */
-unsigned tfs_rbx_records_compare(struct tfs_span a, struct tfs_span b);
+/* Are the cells of two chunks the same, whatever the spelling? Both are valid records of chunks of
+ * one size. */
+bool tfs_rbx_records_same(struct tfs_span a, struct tfs_span b);
 /* Is every cell empty? */
 bool tfs_rbx_records_are_empty(struct tfs_span records);
 

@@ -138,30 +138,6 @@ static int chunk_create(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     return err->code;
 }
 
-/* ---- what reads differently ------------------------------------------------------------------ */
-
-#define BIT(file)       (UINT32_C(1) << (file))
-#define ALL_CHUNK_FILES (BIT(CHUNK_FILES) - 1)
-#define ARRAYS(first)   (UINT32_C(7) << (first))
-
-static uint32_t chunk_changes(const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    if (before == NULL || after == NULL ||
-        tfs_rbx_chunk_log2(before) != tfs_rbx_chunk_log2(after) ||
-        tfs_key_compare(before->key, after->key) != 0)
-        return ALL_CHUNK_FILES;
-
-    const struct tfs_span old = tfs_blob_span(before->blob);
-    const struct tfs_span new = tfs_blob_span(after->blob);
-    unsigned differs = tfs_rbx_records_compare(old, new);
-    return (tfs_span_equal(old, new) ? 0 : BIT(CHUNK_RAW)) |
-           (differs != 0 ? BIT(CHUNK_VOXELS) : 0) |
-           (differs & TFS_RBX_DIFFERS_MATERIAL ? BIT(CHUNK_MATERIALS) : 0) |
-           (differs & TFS_RBX_DIFFERS_OCCUPANCY ? BIT(CHUNK_OCCUPANCY) : 0) |
-           (differs & TFS_RBX_DIFFERS_WATER ? BIT(CHUNK_WATER) : 0) |
-           (differs != 0 ? ARRAYS(CHUNK_ARRAYS) : 0);
-}
-
 const struct tfs_tree tfs_rbx_tree = {
     .root = {root_files, ROOT_FILES},
     .chunk = {chunk_files, CHUNK_FILES},
@@ -172,5 +148,4 @@ const struct tfs_tree tfs_rbx_tree = {
     .cells = &tfs_rbx_cells,
     .chunk_create = chunk_create,
     .fits = fits,
-    .chunk_changes = chunk_changes,
 };

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "formats/compare/changed_files.h"
+
 struct walk {
     struct tfs_save *save;
     const struct tfs_doc *before, *after;
@@ -15,6 +17,7 @@ struct walk {
     void *arg;
     uint32_t group; /* the last one that was told of */
     bool renamed;   /* a file of a chunk that has names reads differently */
+    bool many;      /* so many chunks differ that nobody looks into them */
 };
 
 /* Files of groups show all of their chunks. */
@@ -38,6 +41,23 @@ static void change_groups(struct walk *w)
         change_group(w, group);
 }
 
+#define MANY 16 /* chunks */
+
+static int count_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    size_t *count = arg;
+
+    (void)before;
+    (void)after;
+    return --*count == 0;
+}
+
+/* Do so many chunks differ? */
+static bool differ_in(const struct tfs_doc *before, const struct tfs_doc *after, size_t count)
+{
+    return tfs_doc_diff(before, after, count_chunk, &count) != 0;
+}
+
 static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     struct walk *w = arg;
@@ -49,7 +69,8 @@ static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct
         change_group(w, w->group = node.key.group);
     if (before == NULL || after == NULL)
         w->changed(w->arg, &node, NULL, after != NULL ? TFS_CHUNK_CAME : TFS_CHUNK_WENT);
-    uint32_t files = tree->chunk_changes != NULL ? tree->chunk_changes(before, after) : UINT32_MAX;
+    const struct tfs_doc *docs[2] = {w->before, w->after};
+    uint32_t files = w->many ? UINT32_MAX : tfs_changed_files(w->save, docs, before, after);
     for (unsigned i = 0; i < tree->chunk.count; i++) {
         node.file = (int)i;
         if ((files >> i & 1) == 0)
@@ -99,12 +120,13 @@ static void changed_root_file(const struct walk *w, unsigned i)
 void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
                       const struct tfs_doc *after, tfs_changed_fn changed, void *arg)
 {
-    struct walk w = {save, before, after, changed, arg, 0, false};
+    struct walk w = {save, before, after, changed, arg, .group = 0};
     const bool common =
         before->facts != after->facts || !tfs_blob_equal(before->common, after->common);
 
     if (before->version == after->version)
         return;
+    w.many = differ_in(before, after, MANY);
     (void)tfs_doc_diff(before, after, changed_chunk, &w);
     if (common)
         change_groups(&w);
@@ -117,7 +139,7 @@ void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
 void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_changed_fn changed,
                      void *arg)
 {
-    struct walk w = {save, doc, doc, changed, arg, 0, false};
+    struct walk w = {save, doc, doc, changed, arg, .group = 0};
 
     for (size_t c = 0; c < doc->count; c++) {
         struct tfs_node node = tfs_node_of_chunk(tfs_doc_at(doc, c));
@@ -275,23 +297,12 @@ static int keep_all(struct difference *d)
     return d->lost;
 }
 
-static int count_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    size_t *count = arg;
-
-    (void)before;
-    (void)after;
-    return ++*count > TFS_CHANGES_FEW;
-}
-
 int tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
                       const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep, void *arg)
 {
     struct difference d = {save, theirs, ours, prefix, .keep = keep, .arg = arg};
-    size_t count = 0;
 
-    (void)tfs_doc_diff(theirs, ours, count_chunk, &count);
-    d.stored = count > TFS_CHANGES_FEW; /* texts of all of them would take minutes */
+    d.stored = differ_in(theirs, ours, TFS_CHANGES_FEW + 1); /* texts would take minutes */
     return keep_all(&d);
 }
 
