@@ -312,71 +312,76 @@ static void check_chunks(struct tfs_save *save, const struct tfs_doc *doc,
 
 /* Decodes what was written. */
 static int verify_decoded(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
-                          struct tfs_doc **adopted, struct tfs_hash *hash, struct tfs_error *err)
+                          struct tfs_doc **written, struct tfs_hash *hash, struct tfs_error *err)
 {
     struct tfs_error why = {0};
     struct tfs_blob *bytes = NULL;
-    struct tfs_doc *written = NULL;
+    struct tfs_doc *found = NULL;
 
     if (tfs_replacement_read(r, &bytes, err) < 0)
         return err->code;
-    if (save->container->file->decode(save, bytes, &written, &why) == 0 &&
-        compare(doc, written, &why) == 0)
-        check_chunks(save, doc, written, &why);
-    if (why.code == 0 && save->container->file->rereads) {
-        tfs_doc_keep_slots(written, doc, &why);
-        tfs_facts_share_cache(written->facts, doc->facts);
-    }
+    if (save->container->file->decode(save, bytes, &found, &why) == 0 &&
+        compare(doc, found, &why) == 0)
+        check_chunks(save, doc, found, &why);
     if (why.code != 0) {
+        tfs_doc_unref(found);
         fail_verify(&why, err);
     } else {
         *hash = tfs_hash_of(tfs_blob_span(bytes));
-        *adopted = tfs_doc_ref(save->container->file->rereads ? written : doc);
+        *written = found;
     }
-    tfs_doc_unref(written);
     tfs_blob_unref(bytes);
     return err->code;
 }
 
 /* Has the codec look at what was written, which knows what it copied. */
 static int verify_checked(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
-                          struct tfs_doc **adopted, struct tfs_hash *hash, struct tfs_error *err)
+                          struct tfs_doc **written, struct tfs_hash *hash, struct tfs_error *err)
 {
-    struct tfs_readback written;
+    struct tfs_readback found;
     struct tfs_error why = {0};
 
     /* The last bytes are written here: a full disk is no fault of what was written. */
-    if (tfs_replacement_readback(r, &written, err) < 0)
+    if (tfs_replacement_readback(r, &found, err) < 0)
         return err->code;
-    if (save->container->file->check(save, doc, &written, &why) == 0 &&
-        tfs_readback_end(&written, hash, &why) == 0)
+    if (save->container->file->check(save, doc, &found, &why) == 0 &&
+        tfs_readback_end(&found, hash, &why) == 0)
         check_chunks(save, doc, doc, &why);
-    tfs_readback_release(&written);
+    tfs_readback_release(&found);
     if (why.code != 0)
         return fail_verify(&why, err);
-    *adopted = tfs_doc_ref(doc);
+    *written = tfs_doc_ref(doc);
     return 0;
 }
 
-/* Reads the temp file back: all chunks must be the intended ones, and those that differ from what
- * the save holds now must decode. The keeper of a journal is told of them. *adopted: what the save
- * holds from then on. */
-static int verify(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
-                  struct tfs_doc **adopted, struct tfs_error *err)
+int tfs_whole_file_fill(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
+                        struct tfs_doc **written, struct tfs_hash *hash, struct tfs_error *err)
 {
-    const bool checks = save->container->file->check != NULL;
-    struct tfs_doc *found = NULL;
+    const struct tfs_file_codec *codec = save->container->file;
+
+    if (codec->encode(save, doc, &r->sink, err) < 0)
+        return err->code;
+    return (codec->check != NULL ? verify_checked : verify_decoded)(save, doc, r, written, hash,
+                                                                    err);
+}
+
+/* The keeper of a journal is told of what is written. *adopted: what the save holds from then
+ * on. */
+static int fill(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
+                struct tfs_doc **adopted, struct tfs_error *err)
+{
+    struct tfs_doc *written = NULL;
     struct tfs_hash hash;
 
-    if ((checks ? verify_checked : verify_decoded)(save, doc, r, &found, &hash, err) < 0)
-        return err->code;
-    if (save->rewrite.finished != NULL &&
-        save->rewrite.finished(save->rewrite.arg, hash, err) < 0) {
-        tfs_doc_unref(found);
-        return err->code;
-    }
-    *adopted = found;
-    return 0;
+    if (tfs_whole_file_fill(save, doc, r, &written, &hash, err) == 0 &&
+        save->container->file->rereads && tfs_doc_keep_slots(written, doc, err) == 0)
+        tfs_facts_share_cache(written->facts, doc->facts);
+    if (err->code == 0 && save->rewrite.finished != NULL)
+        save->rewrite.finished(save->rewrite.arg, hash, err);
+    if (err->code == 0)
+        *adopted = tfs_doc_ref(save->container->file->rereads ? written : doc);
+    tfs_doc_unref(written);
+    return err->code;
 }
 
 /* ---- committing ------------------------------------------------------------------------------ */
@@ -400,7 +405,7 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
 
     if (check_allowed(save, err) < 0 || tfs_replacement_open(save->path, &file, &r, err) < 0)
         return err->code;
-    if (codec->encode(save, doc, &r.sink, err) < 0 || verify(save, doc, &r, &adopted, err) < 0) {
+    if (fill(save, doc, &r, &adopted, err) < 0) {
         tfs_replacement_cancel(&r);
         return err->code;
     }
@@ -453,8 +458,7 @@ static int fill_replacement(struct tfs_save *save, struct tfs_doc *doc, struct t
 
     if (doc->version == file_of(save)->version)
         return copy_file(save, r, err);
-    if (save->container->file->encode(save, doc, &r->sink, err) == 0)
-        verify(save, doc, r, &adopted, err);
+    fill(save, doc, r, &adopted, err);
     tfs_doc_unref(adopted);
     return err->code;
 }

@@ -57,6 +57,12 @@ extern const struct tfs_journal_files tfs_whole_file_journal;
     .changed = tfs_whole_file_changed, .reload = tfs_whole_file_reload,                            \
     .journal = &tfs_whole_file_journal, .close = tfs_whole_file_close
 
+/* What W9 asks of every file: writes that of `doc` into the replacement and reads it back. All
+ * chunks must be the intended ones, and those that differ from save->doc must decode. *written: the
+ * document as it was read, or `doc` where the codec checks what it wrote. */
+int tfs_whole_file_fill(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
+                        struct tfs_doc **written, struct tfs_hash *hash, struct tfs_error *err);
+
 /* Writes `doc`, which may be an edited one of `save`, durably and verified as a commit is, in place
  * of the file of `over`, which is open for writing and is only good for being closed then; or, with
  * `over` NULL, to the new file `path`, which no link leads to. A document without edits is written

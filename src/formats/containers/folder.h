@@ -35,7 +35,6 @@ struct tfs_folder_file {
     struct stat st;
     bool unread;      /* only its first bytes were looked at: what is in it is not known yet */
     bool left_out;    /* it cannot be read at all, and shows nothing */
-    bool unsure;      /* we replaced it, but its directory could not be made durable */
     bool hashed;      /* `hash` is that of what it holds */
     uint64_t reading; /* that found it new, or changed by others */
     struct tfs_hash hash;

@@ -1,30 +1,42 @@
 /*
  * What changed in a document -> the files of a folder, written one after another.
  *
- * Must not know any format: one file is written by the format's writer. What the disk holds is a
- * document too, made step by step: before each file, because nothing may fail behind it.
+ * Must not know what a file holds (folder_write.c). Files that gain or change chunks come first, so
+ * a chunk that moves from one file to another is in both for a while, and in neither never. A crash
+ * between two files leaves the rest to the journal, which has the whole edit (formats/journal.h).
+ * What the disk holds is a document too, made step by step: before each file, because nothing may
+ * fail behind it.
  */
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/array.h"
+#include "base/print.h"
 #include "formats/cells/cells.h"
-#include "formats/containers/folder_commit.h"
+#include "formats/containers/folder_state.h"
 #include "formats/undo/undo.h"
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+struct finding {
+    struct tfs_folder_commit *commit;
+    struct tfs_error *err;
+};
+
 static int add_step(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
-    struct tfs_folder_commit *c = arg;
+    const struct finding *f = arg;
+    struct tfs_folder_commit *c = f->commit;
     struct tfs_folder_step step = {.key = after == NULL ? before->key : after->key, .chunk = after};
 
-    if (after != NULL && tfs_cells_check(c->save, c->doc, step.key, NULL, c->err) < 0)
-        return c->err->code;
+    if (after != NULL && tfs_cells_check(c->save, c->doc, step.key, NULL, f->err) < 0)
+        return f->err->code;
     struct tfs_folder_step *steps = tfs_array_grow(c->steps, c->count, sizeof(*steps));
     if (steps == NULL)
-        return tfs_fail_memory(c->err);
+        return tfs_fail_memory(f->err);
     c->steps = steps;
-    step.file = c->writer->file_of(c->writer->arg, step.key, &step.index);
+    step.file = c->kind->file_of(c->save->doc->facts, step.key, &step.index);
     c->steps[c->count++] = step;
     return 0;
 }
@@ -39,141 +51,188 @@ static int compare_steps(const void *a, const void *b)
     return left->index < right->index ? -1 : left->index > right->index;
 }
 
-int tfs_folder_commit_open(struct tfs_save *save, struct tfs_doc *doc,
-                           const struct tfs_folder_writer *writer, struct tfs_folder_commit *commit,
-                           struct tfs_error *err)
+/* The end of the run of steps of one file. *loses: it gains and changes nothing. */
+static size_t run_end(const struct tfs_folder_commit *c, size_t begin, bool *loses)
 {
-    *commit = (struct tfs_folder_commit){.save = save, .writer = writer, .doc = doc, .err = err};
-    if (tfs_doc_diff(save->doc, doc, add_step, commit) < 0)
-        return err->code;
-    if (commit->count > 0)
-        qsort(commit->steps, commit->count, sizeof(*commit->steps), compare_steps);
-    return tfs_edit_open(save->doc, &commit->reached, err);
+    size_t end = begin;
+
+    for (*loses = true;
+         end < c->count && tfs_key_compare(c->steps[end].file, c->steps[begin].file) == 0; end++)
+        *loses = *loses && c->steps[end].chunk == NULL;
+    return end;
 }
 
-int tfs_folder_commit_expect(struct tfs_folder_commit *commit, struct tfs_key file)
+/* Those that are older than what is common will say. One that was written is known anew. */
+static bool find_older(const struct tfs_folder_commit *c, size_t *at, struct tfs_key *key)
 {
-    const struct tfs_save *save = commit->save;
-    char *path = save->keeper == NULL ? NULL : save->container->journal->path(save, file);
+    bool found = false;
 
-    if (save->keeper != NULL && path == NULL)
-        return tfs_fail_memory(commit->err);
-    if (path != NULL)
-        tfs_undo_expect(save->keeper, path);
+    pthread_mutex_lock(&c->own->lock);
+    for (; c->newer && *at < c->own->index.files.count && !found; ++*at) {
+        const struct tfs_folder_file *file = c->own->index.files.files[*at];
+        found = c->kind->is_old(file);
+        *key = file->key;
+    }
+    pthread_mutex_unlock(&c->own->lock);
+    return found;
+}
+
+/* ---- undo ------------------------------------------------------------------------------------ */
+
+static int expect(const struct tfs_folder_commit *c, struct tfs_key file, struct tfs_error *err)
+{
+    char *path = tfs_folder_file_path(c->save, file);
+
+    if (path == NULL)
+        return tfs_fail_memory(err);
+    tfs_undo_expect(c->save->keeper, path);
     free(path);
     return 0;
 }
 
-void tfs_folder_commit_close(struct tfs_folder_commit *commit)
+/* All that will be written is said before the first file is, so that undo takes back all of a
+ * commit or nothing. */
+static int expect_all(const struct tfs_folder_commit *c, struct tfs_error *err)
 {
-    tfs_edit_release(&commit->reached);
-    free(commit->steps);
+    struct tfs_key key;
+    bool loses;
+
+    if (c->save->keeper == NULL)
+        return 0;
+    for (size_t i = 0; i < c->count && err->code == 0; i = run_end(c, i, &loses))
+        expect(c, c->steps[i].file, err);
+    for (size_t at = 0; err->code == 0 && find_older(c, &at, &key);)
+        expect(c, key, err);
+    if (c->newer)
+        tfs_undo_expect(c->save->keeper, c->own->index.common_path);
+    return err->code;
 }
 
-struct tfs_doc *tfs_folder_commit_reached(struct tfs_folder_commit *commit)
-{
-    return commit->reached.base == NULL ? NULL : tfs_edit_finish(&commit->reached);
-}
-
-void tfs_folder_wrote(const struct tfs_save *save, struct tfs_key file, struct tfs_hash hash,
-                      bool whole)
-{
-    if (save->rewrite.wrote != NULL)
-        save->rewrite.wrote(save->rewrite.arg, file, hash, whole);
-}
-
-/* ---- one file -------------------------------------------------------------------------------- */
-
-/* The end of the run of steps of one file. */
-static size_t run_end(const struct tfs_folder_commit *c, size_t begin)
-{
-    size_t end = begin + 1;
-
-    while (end < c->count && tfs_key_compare(c->steps[end].file, c->steps[begin].file) == 0)
-        end++;
-    return end;
-}
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* What the disk holds once these steps are made. */
 static int look_ahead(struct tfs_folder_commit *c, const struct tfs_folder_step *steps,
-                      size_t count, struct tfs_edit *ahead)
+                      size_t count, struct tfs_edit *ahead, struct tfs_error *err)
 {
     struct tfs_doc *reached = tfs_edit_finish(&c->reached);
-    int result = tfs_edit_open(reached, ahead, c->err);
+    int result = tfs_edit_open(reached, ahead, err);
 
     tfs_doc_unref(reached);
     for (size_t i = 0; i < count && result == 0; i++)
-        result = steps[i].chunk == NULL ? tfs_edit_remove(ahead, steps[i].key, c->err)
-                                        : tfs_edit_put(ahead, steps[i].chunk, c->err);
+        result = steps[i].chunk == NULL ? tfs_edit_remove(ahead, steps[i].key, err)
+                                        : tfs_edit_put(ahead, steps[i].chunk, err);
     return result;
 }
 
-/* Writes one file with these steps. */
 static int write_file(struct tfs_folder_commit *c, struct tfs_key file,
-                      const struct tfs_folder_step *steps, size_t count, bool whole)
+                      const struct tfs_folder_step *steps, size_t count, struct tfs_error *err)
 {
     struct tfs_edit ahead = {0};
-    int result = look_ahead(c, steps, count, &ahead);
 
-    if (result == 0)
-        result = c->writer->write(c->writer->arg, file, steps, count, whole, c->err);
-    if (result <= 0) {
+    if (look_ahead(c, steps, count, &ahead, err) < 0 ||
+        tfs_folder_write_file(c, file, steps, count, err) < 0) {
         tfs_edit_release(&ahead);
-        return c->err->code;
+        return err->code;
     }
     tfs_edit_release(&c->reached);
     c->reached = ahead;
-    return c->err->code;
+    return err->code;
 }
 
-/* The same with those of a run that are to be made now. */
-static int write_run(struct tfs_folder_commit *c, size_t begin, size_t end, bool gains, bool losses)
+/* Either those that gain or change chunks, or those that only lose some. */
+static int write_files(struct tfs_folder_commit *c, bool losing, struct tfs_error *err)
 {
-    struct tfs_folder_step *now = reallocarray(NULL, end - begin, sizeof(*now));
-    size_t count = 0, later = 0;
+    bool loses;
 
-    if (now == NULL)
-        return tfs_fail_memory(c->err);
-    for (size_t i = begin; i < end; i++) {
-        if (c->steps[i].chunk != NULL ? gains : losses)
-            now[count++] = c->steps[i];
-        later += c->steps[i].chunk == NULL && !losses;
+    for (size_t begin = 0, end; begin < c->count && err->code == 0; begin = end) {
+        end = run_end(c, begin, &loses);
+        if (loses == losing)
+            write_file(c, c->steps[begin].file, c->steps + begin, end - begin, err);
     }
-    int result = count == 0 ? 0 : write_file(c, now[0].file, now, count, later == 0);
-    free(now);
-    return result;
+    return err->code;
 }
 
-int tfs_folder_commit_file(struct tfs_folder_commit *commit, struct tfs_key file)
+static int write_older(struct tfs_folder_commit *c, struct tfs_error *err)
 {
-    return write_file(commit, file, NULL, 0, true);
+    struct tfs_key key;
+
+    for (size_t at = 0; err->code == 0 && find_older(c, &at, &key);)
+        write_file(c, key, NULL, 0, err);
+    return err->code;
 }
 
-/* ---- all files ------------------------------------------------------------------------------- */
-
-static int write_pass(struct tfs_folder_commit *c, bool gains, bool losses)
+/* A sync that failed is not asked again: first a name that comes and goes gives the disk the
+ * directory once more. */
+static int settle_directory(const char *folder, struct tfs_error *err)
 {
-    for (size_t begin = 0, end; begin < c->count; begin = end) {
-        end = run_end(c, begin);
-        if (write_run(c, begin, end, gains, losses) < 0)
-            return c->err->code;
+    struct tfs_replacement r;
+    char *path = NULL;
+
+    if (tfs_print(&path, "%s/region", folder) < 0)
+        return tfs_fail_memory(err);
+    if (access(folder, F_OK) == 0 && tfs_replacement_open(path, NULL, &r, err) == 0) {
+        tfs_replacement_cancel(&r);
+        tfs_directory_settle(folder, err);
     }
-    return 0;
+    free(path);
+    return err->code;
 }
 
-static int expect_all(struct tfs_folder_commit *c)
+static int settle(const struct tfs_folder_commit *c, struct tfs_error *err)
 {
-    for (size_t i = 0; i < c->count; i = run_end(c, i))
-        if (tfs_folder_commit_expect(c, c->steps[i].file) < 0)
-            return c->err->code;
-    return 0;
+    const struct tfs_folder_index *index = &c->own->index;
+
+    for (size_t i = 0; c->own->unsure && i < index->watch_count && err->code == 0; i++)
+        settle_directory(index->watches[i].path, err);
+    c->own->unsure = c->own->unsure && err->code < 0;
+    return err->code;
 }
 
-int tfs_folder_commit_chunks(struct tfs_folder_commit *commit)
+/* What is common comes last. */
+static int write_common(struct tfs_folder_commit *c, struct tfs_error *err)
 {
-    bool one = commit->count > 0 && run_end(commit, 0) == commit->count;
+    struct tfs_folder_index *index = &c->own->index;
+    struct tfs_file_handle file = {.fd = -1};
+    struct tfs_replacement r;
 
-    if (expect_all(commit) < 0 || write_pass(commit, true, one) < 0)
-        return commit->err->code;
-    return one ? 0 : write_pass(commit, false, true);
+    if (tfs_file_open(index->common_path, false, &file, err) == 0 &&
+        !tfs_file_same(&file.st, &index->common_st))
+        tfs_fail(err, -ESTALE, "%s was changed by another program since it was read",
+                 c->kind->common);
+    if (err->code == 0 && tfs_replacement_open(index->common_path, &file, &r, err) == 0) {
+        r.keeper = c->save->keeper;
+        if (tfs_sink_span(&r.sink, tfs_blob_span(c->doc->common), err) < 0)
+            tfs_replacement_cancel(&r);
+        else if (tfs_replacement_finish(&r, &file, err) == 0)
+            tfs_edit_common(&c->reached, c->doc->common);
+        /* Ours, also when only its directory could not be made durable; and a second name may have
+         * moved the ctime of the old one. */
+        index->common_st = file.st;
+    }
+    tfs_file_close(&file);
+    return err->code;
+}
+
+int tfs_folder_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc **reached,
+                     struct tfs_error *err)
+{
+    struct tfs_folder_commit c = {.save = save,
+                                  .kind = tfs_folder_kind_of(save),
+                                  .own = tfs_folder_of(save),
+                                  .doc = doc,
+                                  .newer = !tfs_blob_equal(doc->common, save->doc->common)};
+    struct finding finding = {&c, err};
+
+    if (tfs_doc_diff(save->doc, doc, add_step, &finding) == 0 &&
+        tfs_edit_open(save->doc, &c.reached, err) == 0) {
+        if (c.count > 0)
+            qsort(c.steps, c.count, sizeof(*c.steps), compare_steps);
+        const bool done = expect_all(&c, err) == 0 && write_files(&c, false, err) == 0 &&
+                          write_files(&c, true, err) == 0 && write_older(&c, err) == 0 &&
+                          settle(&c, err) == 0 && (!c.newer || write_common(&c, err) == 0);
+        *reached = done ? tfs_doc_ref(doc) : tfs_edit_finish(&c.reached);
+        tfs_edit_release(&c.reached);
+    }
+    free(c.steps);
+    return err->code;
 }

@@ -125,27 +125,27 @@ int tfs_folder_file_make(const struct tfs_save *save, const struct tfs_facts *fa
     return result;
 }
 
-int tfs_folder_decode(const struct tfs_save *save, const char *path, struct tfs_blob *bytes,
-                      struct tfs_doc **doc, struct tfs_error *err)
+struct tfs_save tfs_folder_one(const struct tfs_save *save, char *path)
 {
     const struct tfs_container *container = tfs_folder_kind_of(save)->file;
     struct tfs_save one = {.container = container,
                            .tree = container->tree,
-                           .path = (char *)path,
+                           .path = path,
                            .name = strrchr(path, '/') + 1,
                            .options = save->options};
 
     one.options.name = NULL;
-    return container->file->decode(&one, bytes, doc, err);
+    return one;
 }
 
 /* ---- reading a file -------------------------------------------------------------------------- */
 
 /* `decode`: as far as that tells more. */
 static int read_open(const struct tfs_save *save, const struct tfs_facts *facts, struct tfs_key key,
-                     const char *path, bool decode, struct tfs_file_handle *handle,
+                     char *path, bool decode, struct tfs_file_handle *handle,
                      struct tfs_folder_file **file, struct tfs_error *why)
 {
+    struct tfs_save one = tfs_folder_one(save, path);
     struct tfs_folder_file *looked = NULL;
     struct tfs_blob *bytes = NULL;
     struct tfs_doc *doc = NULL;
@@ -158,7 +158,7 @@ static int read_open(const struct tfs_save *save, const struct tfs_facts *facts,
     }
     tfs_folder_file_unref(looked);
     if (tfs_file_read(handle, save->options.inflate_limit, &bytes, why) == 0 &&
-        tfs_folder_decode(save, path, bytes, &doc, why) == 0)
+        one.container->file->decode(&one, bytes, &doc, why) == 0)
         tfs_folder_file_make(save, facts, key, handle, doc, file, why);
     tfs_blob_unref(bytes);
     tfs_doc_unref(doc);
@@ -194,8 +194,7 @@ static int leave_out(const struct tfs_save *save, struct tfs_key key, const stru
 
 /* The file of that path as it is now; NULL: there is none. Fails without memory only. */
 static int read_file(const struct tfs_save *save, const struct tfs_facts *facts, struct tfs_key key,
-                     const char *path, bool decode, struct tfs_folder_file **file,
-                     struct tfs_error *err)
+                     char *path, bool decode, struct tfs_folder_file **file, struct tfs_error *err)
 {
     struct tfs_file_handle handle = {.fd = -1};
     struct tfs_folder_file *made = NULL;
@@ -302,8 +301,7 @@ static bool must_decode(const struct scan *scan, const struct tfs_folder_file *k
     return true;
 }
 
-static int scan_file(const struct scan *scan, struct tfs_key key, const char *path,
-                     struct tfs_error *err)
+static int scan_file(const struct scan *scan, struct tfs_key key, char *path, struct tfs_error *err)
 {
     struct tfs_folder_file *known =
         scan->before == NULL ? NULL : tfs_folder_find(&scan->before->files, key);

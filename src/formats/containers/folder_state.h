@@ -27,10 +27,10 @@ struct tfs_folder_index {
 };
 
 struct tfs_folder {
-    pthread_mutex_t lock; /* of `index` and what it refers to, `reading`, and `unsure` */
+    pthread_mutex_t lock; /* of `index` and what it refers to, and `reading` */
     struct tfs_folder_index index;
     uint64_t reading;         /* number of the last reading of the folder */
-    bool unsure;              /* a file was removed, but its directory could not be made durable */
+    bool unsure;              /* a name came or went, but its directory could not be made durable */
     struct tfs_recent opened; /* files that were fetched from last */
     int lock_fd;              /* the folder, with the flock */
 };
@@ -89,9 +89,8 @@ int tfs_folder_file_make(const struct tfs_save *save, const struct tfs_facts *fa
                          struct tfs_key key, const struct tfs_file_handle *handle,
                          const struct tfs_doc *doc, struct tfs_folder_file **file,
                          struct tfs_error *why);
-/* Decodes one file of the save, as if it were a save of its own. */
-int tfs_folder_decode(const struct tfs_save *save, const char *path, struct tfs_blob *bytes,
-                      struct tfs_doc **doc, struct tfs_error *err);
+/* One file of the save, for its codec: as if it were a save of its own. */
+struct tfs_save tfs_folder_one(const struct tfs_save *save, char *path);
 
 /* The folder as it is now. Files of `before` (NULL: none) that did not change are taken from there;
  * those that were decoded are decoded again. */
@@ -130,10 +129,33 @@ bool tfs_folder_same(struct tfs_save *save, struct tfs_folder_opened **opened,
                      const struct tfs_folder_slot *was, const struct tfs_chunk *chunk);
 void tfs_folder_opened_unref(struct tfs_folder_opened *opened); /* NULL is legal */
 
-/* ---- writing (folder_write.c) ---------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-/* Puts `doc` on disk. *reached: the document that the disk holds afterwards, also after a failure;
- * NULL when nothing was begun. */
+/* One chunk that a commit changes. */
+struct tfs_folder_step {
+    struct tfs_key file; /* that it is in */
+    uint32_t index;      /* its number in the file: steps of a file are sorted by it */
+    struct tfs_key key;
+    const struct tfs_chunk *chunk; /* as the document has it; NULL: there is none any more */
+};
+
+struct tfs_folder_commit {
+    struct tfs_save *save;
+    const struct tfs_folder_kind *kind;
+    struct tfs_folder *own;
+    struct tfs_doc *doc;
+    bool newer; /* what is common gets another text */
+    struct tfs_folder_step *steps;
+    size_t count;
+    struct tfs_edit reached; /* what the disk holds */
+};
+
+/* Makes these steps in one file, which is replaced, made or removed as a whole (folder_write.c). 1:
+ * the disk has it, also where making that durable failed (err); negative: it has not. */
+int tfs_folder_write_file(const struct tfs_folder_commit *commit, struct tfs_key file,
+                          const struct tfs_folder_step *steps, size_t count, struct tfs_error *err);
+/* Puts `doc` on disk, file by file (folder_commit.c). *reached: the document that the disk holds
+ * afterwards, also after a failure; NULL when nothing was begun. */
 int tfs_folder_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc **reached,
                      struct tfs_error *err);
 

@@ -1,31 +1,21 @@
 /*
  * Changed chunks of a file of a folder -> that file: replaced, made or removed as a whole.
  *
- * Must not know what a file holds, nor in which order files are written (folder_commit.h). A file
+ * Must not know what a file holds, nor in which order files are written (folder_commit.c). A file
  * is decoded, changed, encoded, written beside the old one, read back and compared before it takes
- * its place. Every chunk that stays keeps its bytes.
+ * its place (file.h). Every chunk that stays keeps its bytes.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/print.h"
-#include "formats/containers/folder_commit.h"
-#include "formats/containers/folder_state.h"
-#include "formats/undo/undo.h"
 #include "formats/containers/file.h"
-
-struct writer {
-    struct tfs_save *save;
-    const struct tfs_folder_kind *kind;
-    struct tfs_folder *own;
-    bool newer; /* what is common gets another text */
-};
+#include "formats/containers/folder_state.h"
 
 /* A file being written. */
 struct job {
-    const struct writer *w;
+    const struct tfs_folder_commit *c;
     struct tfs_key key;
     char *path;
     struct tfs_folder_file *known;  /* a reference; NULL: there is no file yet */
@@ -34,7 +24,6 @@ struct job {
     struct tfs_folder_file *made;   /* what is known of the new file */
     const struct tfs_folder_step *steps;
     size_t count;
-    bool whole;   /* no change of it comes later */
     int written;  /* fd of the new file */
     bool renamed; /* it has taken its place */
 };
@@ -55,7 +44,8 @@ static void job_release(struct job *job)
  * lock of the folder, but for programs that are no terrainfs. */
 static int begin_old(struct job *job, struct tfs_error *err)
 {
-    const struct tfs_save *save = job->w->save;
+    const struct tfs_save *save = job->c->save;
+    struct tfs_save one = tfs_folder_one(save, job->path);
     struct tfs_blob *bytes = NULL;
 
     if (job->known->refusal != NULL)
@@ -68,7 +58,7 @@ static int begin_old(struct job *job, struct tfs_error *err)
         if (!tfs_file_same(&job->old.st, &job->known->st))
             tfs_fail(err, -ESTALE, "was changed by another program since it was read");
         else
-            tfs_folder_decode(save, job->path, bytes, &job->before, err);
+            one.container->file->decode(&one, bytes, &job->before, err);
     }
     tfs_blob_unref(bytes);
     return err->code;
@@ -76,9 +66,9 @@ static int begin_old(struct job *job, struct tfs_error *err)
 
 static int begin(struct job *job, struct tfs_error *err)
 {
-    struct tfs_folder *own = job->w->own;
+    struct tfs_folder *own = job->c->own;
 
-    job->path = tfs_folder_file_path(job->w->save, job->key);
+    job->path = tfs_folder_file_path(job->c->save, job->key);
     if (job->path == NULL)
         return tfs_fail_memory(err);
     pthread_mutex_lock(&own->lock);
@@ -87,7 +77,7 @@ static int begin(struct job *job, struct tfs_error *err)
         tfs_folder_file_ref(job->known);
     pthread_mutex_unlock(&own->lock);
     return job->known != NULL ? begin_old(job, err)
-                              : job->w->kind->blank(job->w->save, job->key, &job->before, err);
+                              : job->c->kind->blank(job->c->save, job->key, &job->before, err);
 }
 
 /* ---- changing -------------------------------------------------------------------------------- */
@@ -102,14 +92,14 @@ static int make_step(const struct job *job, struct tfs_edit *edit,
     chunk.key.group = 0;
     if (step->chunk == NULL)
         return tfs_edit_remove(edit, chunk.key, err);
-    if (tfs_chunk_load(job->w->save, step->chunk, &bytes, err) < 0)
+    if (tfs_chunk_load(job->c->save, step->chunk, &bytes, err) < 0)
         return err->code;
     chunk.blob = bytes;
     chunk.slot = TFS_SLOT_NONE;
-    if (job->w->kind->order != NULL) {
+    if (job->c->kind->order != NULL) {
         chunk.tag = step->chunk->tag;
         chunk.flags = step->chunk->flags & ~(uint32_t)TFS_CHUNK_UNREAD;
-        chunk.own = job->w->kind->order(tfs_edit_doc(edit), chunk.key);
+        chunk.own = job->c->kind->order(tfs_edit_doc(edit), chunk.key);
     }
     tfs_edit_put(edit, &chunk, err);
     tfs_blob_unref(bytes);
@@ -118,13 +108,13 @@ static int make_step(const struct job *job, struct tfs_edit *edit,
 
 static int make_steps(struct job *job, struct tfs_error *err)
 {
-    const struct writer *w = job->w;
+    const struct tfs_folder_commit *c = job->c;
     struct tfs_edit edit;
 
     if (tfs_edit_open(job->before, &edit, err) < 0)
         return err->code;
-    if (w->kind->renew != NULL)
-        w->kind->renew(w->save->doc->facts, w->newer, &edit, err);
+    if (c->kind->renew != NULL)
+        c->kind->renew(c->save->doc->facts, c->newer, &edit, err);
     for (size_t i = 0; i < job->count && err->code == 0; i++)
         make_step(job, &edit, &job->steps[i], err);
     if (err->code == 0)
@@ -135,22 +125,10 @@ static int make_steps(struct job *job, struct tfs_error *err)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int encode(const struct job *job, struct tfs_sink *sink, struct tfs_error *err)
-{
-    const struct tfs_container *container = job->w->kind->file;
-    struct tfs_save one = {.container = container,
-                           .tree = container->tree,
-                           .path = job->path,
-                           .options = job->w->save->options,
-                           .doc = job->before};
-
-    return container->file->encode(&one, job->after, sink, err);
-}
-
 /* What was read of chunks that stay is known of them in the new file, too. */
 static void keep_sums(const struct job *job)
 {
-    struct tfs_folder *own = tfs_folder_of(job->w->save);
+    struct tfs_folder *own = tfs_folder_of(job->c->save);
     size_t at = 0;
 
     pthread_mutex_lock(&own->lock); /* who fetches chunks notes their sums */
@@ -166,40 +144,38 @@ static void keep_sums(const struct job *job)
     pthread_mutex_unlock(&own->lock);
 }
 
-static int check_common(const struct job *job, const struct tfs_doc *written, struct tfs_error *why)
+static int fill(struct job *job, struct tfs_replacement *r, struct tfs_error *err)
 {
-    return tfs_blob_equal(job->after->common, written->common)
-               ? 0
-               : tfs_fail(why, -EIO, "what belongs to all of it is another thing");
-}
-
-static int verify(struct job *job, struct tfs_replacement *r, struct tfs_error *err)
-{
-    const struct writer *w = job->w;
+    const struct tfs_save *save = job->c->save;
+    struct tfs_save one = tfs_folder_one(save, job->path);
     struct tfs_file_handle handle = {.fd = r->fd};
-    struct tfs_blob *bytes = NULL;
     struct tfs_doc *written = NULL;
-    struct tfs_error why = {0};
+    struct tfs_hash hash;
 
-    if (tfs_replacement_read(r, &bytes, err) < 0)
+    one.doc = job->before;
+    one.checked = job->after;
+    if (tfs_whole_file_fill(&one, job->after, r, &written, &hash, err) < 0)
         return err->code;
-    handle.st.st_size = (off_t)bytes->size;
-    if (tfs_folder_decode(w->save, job->path, bytes, &written, &why) == 0 &&
-        tfs_doc_check_written(job->after, written, &why) == 0 &&
-        check_common(job, written, &why) == 0 &&
-        tfs_folder_file_make(w->save, w->save->doc->facts, job->key, &handle, written, &job->made,
-                             &why) == 0) {
-        job->made->hash = tfs_hash_of(tfs_blob_span(bytes));
+    handle.st.st_size = (off_t)hash.size;
+    if (tfs_folder_file_make(save, save->doc->facts, job->key, &handle, written, &job->made, err) ==
+        0) {
+        job->made->hash = hash;
         job->made->hashed = true;
-        job->made->reading = job->known != NULL ? job->known->reading : w->own->reading;
+        job->made->reading = job->known != NULL ? job->known->reading : job->c->own->reading;
         keep_sums(job);
     }
-    if (why.code < 0)
-        tfs_fail(err, why.code == -ENOMEM ? why.code : -EIO,
-                 "the region does not read back as it was written: %s", why.text);
     tfs_doc_unref(written);
-    tfs_blob_unref(bytes);
     return err->code;
+}
+
+/* What takes the place of a file, or is about to (all 0: nothing), is told to whoever keeps a
+ * journal. */
+static void tell(const struct job *job, struct tfs_hash hash)
+{
+    const struct tfs_rewrite *rewrite = &job->c->save->rewrite;
+
+    if (rewrite->wrote != NULL)
+        rewrite->wrote(rewrite->arg, job->key, hash);
 }
 
 /* ---- replacing ------------------------------------------------------------------------------- */
@@ -208,7 +184,7 @@ static int verify(struct job *job, struct tfs_replacement *r, struct tfs_error *
  * lock. */
 static void know(struct job *job)
 {
-    struct tfs_folder_files *files = &job->w->own->index.files;
+    struct tfs_folder_files *files = &job->c->own->index.files;
     struct tfs_error ignored = {0};
 
     if (job->known != NULL)
@@ -221,7 +197,7 @@ static void know(struct job *job)
 static void take_place(void *arg, const struct tfs_taking *taking)
 {
     struct job *job = arg;
-    struct tfs_folder *own = job->w->own;
+    struct tfs_folder *own = job->c->own;
 
     pthread_mutex_lock(&own->lock);
     tfs_replacement_take(taking);
@@ -232,7 +208,7 @@ static void take_place(void *arg, const struct tfs_taking *taking)
     } else if (job->known != NULL) {
         job->known->st = job->old.st; /* a second name may have moved its ctime */
     }
-    if (job->w->kind->payload == NULL)
+    if (job->c->kind->payload == NULL)
         tfs_recent_clear(&own->opened);
     pthread_mutex_unlock(&own->lock);
 }
@@ -254,73 +230,49 @@ static int make_directory(const struct job *job, struct tfs_error *err)
         return 0;
     if (directory == NULL)
         return tfs_fail_memory(err);
-    tfs_folder_make(job->w->save, directory, err);
+    tfs_folder_make(job->c->save, directory, err);
     free(directory);
     return err->code;
 }
 
 static int replace(struct job *job, struct tfs_error *err)
 {
-    const struct writer *w = job->w;
+    const struct tfs_folder_commit *c = job->c;
     struct tfs_replacement r;
 
     if (make_directory(job, err) < 0 ||
         tfs_replacement_open(job->path, job->old.fd < 0 ? NULL : &job->old, &r, err) < 0)
         return err->code;
-    if ((job->old.fd < 0 && tfs_replacement_give(&r, &w->save->st, err) < 0) ||
-        encode(job, &r.sink, err) < 0 || verify(job, &r, err) < 0 || reserve(w->own, err) < 0) {
+    if ((job->old.fd < 0 && tfs_replacement_give(&r, &c->save->st, err) < 0) ||
+        fill(job, &r, err) < 0 || reserve(c->own, err) < 0) {
         tfs_replacement_cancel(&r);
         return err->code;
     }
     job->written = r.fd;
-    tfs_folder_wrote(w->save, job->key, job->made->hash, job->whole);
-    r.keeper = w->save->keeper;
+    tell(job, job->made->hash);
+    r.keeper = c->save->keeper;
     r.moment = take_place;
     r.moment_arg = job;
     tfs_replacement_finish(&r, &job->old, err);
-    if (job->renamed && err->code < 0) {
-        pthread_mutex_lock(&w->own->lock);
-        tfs_folder_find(&w->own->index.files, job->key)->unsure = true;
-        pthread_mutex_unlock(&w->own->lock);
-    }
+    c->own->unsure = c->own->unsure || (job->renamed && err->code < 0);
     return job->renamed ? 1 : err->code;
 }
 
 /* ---- removing -------------------------------------------------------------------------------- */
 
-static int sync_removal(struct tfs_folder *own, int directory, struct tfs_error *err)
-{
-    int result = tfs_directory_sync(directory);
-
-    pthread_mutex_lock(&own->lock);
-    own->unsure = result < 0;
-    pthread_mutex_unlock(&own->lock);
-    return result == 0
-               ? 0
-               : tfs_fail(err, -EIO, "a removal cannot be made durable: %s", strerror(-result));
-}
-
-/* The directory of that path. */
-static int open_directory(const char *path, struct tfs_error *err)
-{
-    int fd = path == NULL ? -ENOMEM : tfs_directory_open(path);
-
-    return fd < 0 ? tfs_fail(err, fd, "its folder cannot be opened: %s", strerror(-fd)) : fd;
-}
-
 static int remove_file(struct job *job, struct tfs_error *err)
 {
-    struct tfs_save *save = job->w->save;
-    struct tfs_folder *own = job->w->own;
+    struct tfs_save *save = job->c->save;
+    struct tfs_folder *own = job->c->own;
 
     if (job->known == NULL)
         return 1;
     char *path = tfs_file_directory(job->path);
-    int directory = open_directory(path, err);
+    const int directory = path == NULL ? -ENOMEM : tfs_directory_open(path);
     free(path);
     if (directory < 0)
-        return err->code;
-    tfs_folder_wrote(save, job->key, (struct tfs_hash){0}, job->whole);
+        return tfs_fail(err, directory, "its folder cannot be opened: %s", strerror(-directory));
+    tell(job, (struct tfs_hash){0});
     pthread_mutex_lock(&own->lock);
     const bool removed = tfs_file_remove(directory, job->path, &job->old, save->keeper, err) == 0;
     if (removed)
@@ -328,18 +280,18 @@ static int remove_file(struct job *job, struct tfs_error *err)
     else
         job->known->st = job->old.st;
     pthread_mutex_unlock(&own->lock);
-    if (removed)
-        sync_removal(own, directory, err);
+    const int result = removed ? tfs_directory_sync(directory) : 0;
     close(directory);
+    own->unsure = own->unsure || result < 0;
+    if (result < 0)
+        tfs_fail(err, -EIO, "a removal cannot be made durable: %s", strerror(-result));
     return removed ? 1 : err->code;
 }
 
-/* tfs_folder_writer.write */
-static int write_one(void *arg, struct tfs_key key, const struct tfs_folder_step *steps,
-                     size_t count, bool whole, struct tfs_error *err)
+int tfs_folder_write_file(const struct tfs_folder_commit *commit, struct tfs_key file,
+                          const struct tfs_folder_step *steps, size_t count, struct tfs_error *err)
 {
-    struct job job = {
-        .w = arg, .key = key, .old.fd = -1, .steps = steps, .count = count, .whole = whole};
+    struct job job = {.c = commit, .key = file, .old.fd = -1, .steps = steps, .count = count};
     struct tfs_error why = {0};
     char path[TFS_FOLDER_PATH];
     int result = begin(&job, &why);
@@ -347,137 +299,12 @@ static int write_one(void *arg, struct tfs_key key, const struct tfs_folder_step
     if (result == 0)
         result = make_steps(&job, &why);
     if (result == 0)
-        result = job.after->count == 0 && !job.w->kind->keeps_empty ? remove_file(&job, &why)
-                                                                    : replace(&job, &why);
+        result = job.after->count == 0 && !commit->kind->keeps_empty ? remove_file(&job, &why)
+                                                                     : replace(&job, &why);
     if (why.code < 0) {
-        job.w->kind->path(key, path);
+        commit->kind->path(file, path);
         tfs_fail(err, why.code, "%s: %s", path, why.text);
     }
     job_release(&job);
     return result;
-}
-
-/* ---- all files ------------------------------------------------------------------------------- */
-
-static struct tfs_key file_of(void *arg, struct tfs_key chunk, uint32_t *index)
-{
-    const struct writer *w = arg;
-
-    return w->kind->file_of(w->save->doc->facts, chunk, index);
-}
-
-/* Files that no chunk made new: those that are older than what is common says, and those whose last
- * commit is not known to be durable. */
-static bool find_other(const struct writer *w, size_t *at, struct tfs_key *key)
-{
-    bool found = false;
-
-    pthread_mutex_lock(&w->own->lock);
-    for (; *at < w->own->index.files.count && !found; ++*at) {
-        const struct tfs_folder_file *file = w->own->index.files.files[*at];
-        found = file->unsure || (w->newer && w->kind->is_old(file));
-        *key = file->key;
-    }
-    pthread_mutex_unlock(&w->own->lock);
-    return found;
-}
-
-static int expect_others(const struct writer *w, struct tfs_folder_commit *commit)
-{
-    struct tfs_key key;
-
-    if (w->newer)
-        tfs_undo_expect(w->save->keeper, w->own->index.common_path);
-    for (size_t at = 0; commit->err->code == 0 && find_other(w, &at, &key);)
-        tfs_folder_commit_expect(commit, key);
-    return commit->err->code;
-}
-
-/* One that was written is known anew. */
-static int write_others(const struct writer *w, struct tfs_folder_commit *commit)
-{
-    struct tfs_key key;
-
-    for (size_t at = 0; commit->err->code == 0 && find_other(w, &at, &key);)
-        tfs_folder_commit_file(commit, key);
-    return commit->err->code;
-}
-
-/* A sync that failed is not asked again: first a name that comes and goes gives the disk the
- * directory once more. */
-static int settle_directory(const struct writer *w, const char *folder, struct tfs_error *err)
-{
-    struct tfs_replacement r;
-    char *path = NULL;
-
-    if (tfs_print(&path, "%s/region", folder) < 0)
-        return tfs_fail_memory(err);
-    int directory = open_directory(folder, err);
-    if (directory >= 0 && tfs_replacement_open(path, NULL, &r, err) == 0) {
-        tfs_replacement_cancel(&r);
-        sync_removal(w->own, directory, err);
-    }
-    if (directory >= 0)
-        close(directory);
-    free(path);
-    return err->code;
-}
-
-static int settle_removals(const struct writer *w, struct tfs_error *err)
-{
-    const struct tfs_folder_index *index = &w->own->index;
-
-    pthread_mutex_lock(&w->own->lock);
-    const bool unsure = w->own->unsure;
-    pthread_mutex_unlock(&w->own->lock);
-    for (size_t i = 0; unsure && i < index->watch_count && err->code == 0; i++)
-        settle_directory(w, index->watches[i].path, err);
-    return err->code;
-}
-
-/* What is common comes last. */
-static int write_common(const struct writer *w, struct tfs_folder_commit *commit)
-{
-    struct tfs_folder_index *index = &w->own->index;
-    struct tfs_file_handle file = {.fd = -1};
-    struct tfs_replacement r;
-    struct tfs_error *err = commit->err;
-
-    if (tfs_file_open(index->common_path, false, &file, err) == 0 &&
-        !tfs_file_same(&file.st, &index->common_st))
-        tfs_fail(err, -ESTALE, "%s was changed by another program since it was read",
-                 w->kind->common);
-    if (err->code == 0 && tfs_replacement_open(index->common_path, &file, &r, err) == 0) {
-        r.keeper = w->save->keeper;
-        if (tfs_sink_span(&r.sink, tfs_blob_span(commit->doc->common), err) < 0)
-            tfs_replacement_cancel(&r);
-        else if (tfs_replacement_finish(&r, &file, err) == 0)
-            tfs_edit_common(&commit->reached, commit->doc->common);
-        /* Ours, also when only its directory could not be made durable; and a second name may have
-         * moved the ctime of the old one. */
-        index->common_st = file.st;
-    }
-    tfs_file_close(&file);
-    return err->code;
-}
-
-int tfs_folder_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc **reached,
-                     struct tfs_error *err)
-{
-    struct writer w = {.save = save,
-                       .kind = tfs_folder_kind_of(save),
-                       .own = tfs_folder_of(save),
-                       .newer = !tfs_blob_equal(doc->common, save->doc->common)};
-    const struct tfs_folder_writer writer = {file_of, write_one, &w};
-    struct tfs_folder_commit commit;
-
-    if (tfs_folder_commit_open(save, doc, &writer, &commit, err) == 0) {
-        const bool done = expect_others(&w, &commit) == 0 &&
-                          tfs_folder_commit_chunks(&commit) == 0 &&
-                          write_others(&w, &commit) == 0 && settle_removals(&w, err) == 0 &&
-                          (!w.newer || write_common(&w, &commit) == 0);
-        *reached = done ? tfs_doc_ref(doc) : tfs_folder_commit_reached(&commit);
-    }
-    tfs_folder_commit_close(&commit);
-    return err->code;
 }
