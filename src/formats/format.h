@@ -127,9 +127,9 @@ enum tfs_file_flags {
     TFS_FILE_APART = 8,    /* says what no voxel says, and what no other such file says */
     TFS_FILE_RENAMES = 16, /* lines are new names of what the save (of a chunk: the chunk) names,
                             * one for one: it means nothing where there are other names */
-    TFS_FILE_OVERLAY = 32, /* of a text that began with what the file showed, only what differs from
-                            * that is an edit (tfs_put.original): pages of a mapping come back
-                            * whole. With get_range, `put` takes tfs_put.written */
+    TFS_FILE_OVERLAY = 32, /* an array: of what is written over what the file showed, only what
+                            * differs from that is an edit, because pages of a mapping come back
+                            * whole. It has get_range, and `put` takes tfs_put.written */
     TFS_FILE_SUMMED = 64,  /* the checksum of voxels has in it what the file says, though it is
                             * apart */
     TFS_FILE_LARGE = 128,  /* `put` takes tfs_put.written of a text that grew large while it was

@@ -101,31 +101,6 @@ START_TEST(draft_may_be_accepted_unless_it_is_so_already_or_never_will_be)
 }
 END_TEST
 
-START_TEST(draft_merges_where_it_is_compared_with_what_it_began_as)
-{
-    struct tfs_error err = {0};
-    ck_assert(!tfs_draft_merges(draft));
-    tfs_draft_spill(draft);
-    tfs_sparse_accept(draft->sparse);
-    ck_assert(!tfs_draft_merges(draft));
-    teardown();
-    setup();
-    ck_assert_int_eq(tfs_blob_copy(tfs_span_of("shown"), &draft->original, &err), 0);
-    ck_assert(tfs_draft_merges(draft));
-    tfs_draft_forget(draft);
-    ck_assert(!tfs_draft_merges(draft));
-}
-END_TEST
-
-START_TEST(draft_is_not_written_to_while_its_pages_are_put_aside)
-{
-    tfs_draft_spill(draft);
-    ck_assert(!tfs_draft_is_held(draft));
-    draft->copied = true;
-    ck_assert(tfs_draft_is_held(draft));
-}
-END_TEST
-
 /* The answer is about the bytes before. */
 START_TEST(draft_written_to_during_a_check_is_checked_again)
 {
@@ -209,8 +184,6 @@ static const TTest *const *const tests[] = {
     &draft_takes_every_event_in_every_state_as_the_table_says,
     &draft_has_something_to_check_until_it_is_accepted,
     &draft_may_be_accepted_unless_it_is_so_already_or_never_will_be,
-    &draft_merges_where_it_is_compared_with_what_it_began_as,
-    &draft_is_not_written_to_while_its_pages_are_put_aside,
     &draft_written_to_during_a_check_is_checked_again,
     &draft_that_was_refused_is_told_of_again_only_when_it_was_written_to,
     &draft_is_about_to_close_until_something_happens_to_it,

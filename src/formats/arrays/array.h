@@ -157,15 +157,17 @@ int tfs_array_same_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
 #define TFS_ARRAY_LENS_FILE(name, ...)                                                             \
     {                                                                                              \
         .path = "arrays/" name ".npy", .flags = TFS_FILE_OVERLAY, .views = TFS_VIEWS_ARRAYS,       \
-        .lens = &(const struct tfs_lens){                                                          \
-            .get = tfs_array_get, .put = tfs_array_put, .size = tfs_array_lens_size, __VA_ARGS__}, \
+        .lens = &(const struct tfs_lens){.get = tfs_array_get,                                     \
+                                         .get_range = tfs_array_get_range,                         \
+                                         .put = tfs_array_put,                                     \
+                                         .size = tfs_array_lens_size,                              \
+                                         __VA_ARGS__},                                             \
     }
 /* The array of a plane, for the tables of a game: of the root or a group; of a chunk, where `there`
  * is its tfs_lens.exists. */
 #define TFS_ARRAY_FILE(name, number)                                                               \
     TFS_ARRAY_LENS_FILE(name, .param = &(const struct tfs_array_lens){(number), .whole = true},    \
-                        .get_range = tfs_array_get_range, .read_ahead = tfs_array_read_ahead,      \
-                        .exists = tfs_array_exists)
+                        .read_ahead = tfs_array_read_ahead, .exists = tfs_array_exists)
 #define TFS_CHUNK_ARRAY_FILE(name, number, there)                                                  \
     TFS_ARRAY_LENS_FILE(name, .param = &(const struct tfs_array_lens){(number), .whole = false},   \
                         .exists = (there))

@@ -101,7 +101,6 @@ void tfs_draft_free(struct tfs_draft *draft)
         return;
     tfs_buf_release(&draft->bytes);
     tfs_prepared_free(draft->prepared);
-    tfs_draft_forget(draft);
     tfs_sparse_unref(draft->sparse);
     free(draft);
 }
@@ -120,7 +119,6 @@ void tfs_draft_spill(struct tfs_draft *draft)
     }
     tfs_buf_release(&draft->bytes);
     draft->sparse = sparse;
-    draft->spilled = true;
 }
 
 int tfs_draft_unspill(struct tfs_draft *draft)
@@ -129,8 +127,6 @@ int tfs_draft_unspill(struct tfs_draft *draft)
 
     if (draft == NULL || draft->sparse == NULL)
         return 0;
-    if (!draft->spilled)
-        return -EBUSY;
     tfs_buf_resize(&bytes, (size_t)draft->sparse->size);
     int result = bytes.failed ? -ENOMEM : tfs_sparse_read(draft->sparse, 0, bytes.size, bytes.data);
     if (result < 0) {
@@ -139,7 +135,6 @@ int tfs_draft_unspill(struct tfs_draft *draft)
     }
     tfs_sparse_unref(draft->sparse);
     draft->sparse = NULL;
-    draft->spilled = false;
     draft->stays = true;
     draft->bytes = bytes;
     return 0;
@@ -150,12 +145,6 @@ bool tfs_draft_may_be_accepted(const struct tfs_draft *draft)
     return draft->state == TFS_DRAFT_WRITTEN || draft->state == TFS_DRAFT_REJECTED;
 }
 
-bool tfs_draft_merges(const struct tfs_draft *draft)
-{
-    return draft->original != NULL ||
-           (draft->sparse != NULL && !draft->spilled && draft->sparse->based);
-}
-
 uint64_t tfs_draft_size(const struct tfs_draft *draft)
 {
     return draft->sparse != NULL ? draft->sparse->size : draft->bytes.size;
@@ -163,22 +152,7 @@ uint64_t tfs_draft_size(const struct tfs_draft *draft)
 
 bool tfs_draft_is_held(const struct tfs_draft *draft)
 {
-    return draft != NULL && draft->sparse != NULL &&
-           (draft->state == TFS_DRAFT_CHECKING || draft->copied);
-}
-
-void tfs_draft_began_as(struct tfs_draft *draft, struct tfs_blob *original)
-{
-    if (draft->original == NULL)
-        return;
-    tfs_blob_unref(draft->original);
-    draft->original = tfs_blob_ref(original);
-}
-
-void tfs_draft_forget(struct tfs_draft *draft)
-{
-    tfs_blob_unref(draft->original);
-    draft->original = NULL;
+    return draft != NULL && draft->sparse != NULL && draft->state == TFS_DRAFT_CHECKING;
 }
 
 /* Without memory for the smaller copy the larger stays. */

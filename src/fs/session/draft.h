@@ -48,20 +48,15 @@ struct tfs_draft {
     enum tfs_draft_state state;
     struct tfs_buf bytes;
     struct tfs_prepared *prepared; /* of bytes that it had; NULL: of none */
-    struct tfs_sparse *sparse;     /* has the bytes of a file that may be too large for memory */
-    bool spilled;                  /* `sparse` has what grew too large for `bytes` */
+    struct tfs_sparse *sparse;     /* has the bytes where they grew too large for memory */
     bool stays;                    /* there was no room for that: `bytes` has it, however large */
-    struct tfs_blob *original; /* of a file with TFS_FILE_OVERLAY: the text that these bytes began
-                                * as, or that was accepted last; NULL: they began as none */
-    uint64_t changes;          /* of what the file reads, when it began */
+    uint64_t changes;              /* of what the file reads, when it began */
     bool overtaken;   /* OUTDATED, because a page of a mapping came that is older than that */
     bool ordered;     /* what it held at first and what was written since stand in this order: lines
                        * that are complete are final. For a writer, which says so */
     uint64_t scanned; /* bytes that were looked at while it was written */
-    int torn;         /* what a write failed with that is there in part; 0: none is */
     bool told;        /* these very bytes were rejected, and the log says so */
     bool quarantined; /* bytes of the handles open for writing are in rejected/ */
-    bool copied;      /* its pages are being read where they lie, to be put aside */
     bool closing;     /* a flush was answered: the last close may be on its way */
     /* The last write may be a fragment of one, whose rest is on its way. */
     int64_t fragment_until; /* monotonic ms; 0: it is not */
@@ -73,10 +68,6 @@ struct tfs_draft *tfs_draft_create(struct tfs_span bytes);
 void tfs_draft_free(struct tfs_draft *draft); /* NULL is legal */
 /* Takes over what is prepared of these very bytes; NULL: nothing is. */
 struct tfs_prepared *tfs_draft_take_prepared(struct tfs_draft *draft);
-/* Another original, of a draft that has one. */
-void tfs_draft_began_as(struct tfs_draft *draft, struct tfs_blob *original);
-/* It is cut to nothing: all that is written now is meant. */
-void tfs_draft_forget(struct tfs_draft *draft);
 
 /* Takes the event, and says if it means something in this state. */
 bool tfs_draft_take(struct tfs_draft *draft, enum tfs_draft_event event);
@@ -85,13 +76,11 @@ bool tfs_draft_is_unchecked(const struct tfs_draft *draft);
 
 /* May what it holds become an edit, as it is or with a few bytes more? */
 bool tfs_draft_may_be_accepted(const struct tfs_draft *draft);
-/* Is only what differs from what it began as an edit, so that others' changes stay? */
-bool tfs_draft_merges(const struct tfs_draft *draft);
 
 /* The bytes go from memory into a file. Where there is no room for it they stay, and nobody tries
  * again. */
 void tfs_draft_spill(struct tfs_draft *draft);
-/* They come back if they went there; EBUSY: those of a file that may be too large for memory. */
+/* They come back if they went there. */
 int tfs_draft_unspill(struct tfs_draft *draft);
 
 uint64_t tfs_draft_size(const struct tfs_draft *draft);

@@ -22,8 +22,7 @@ void tfs_inodes_release(struct tfs_inodes *inodes)
         struct tfs_inode *inode = cell.value;
         tfs_draft_free(inode->draft);
         tfs_scratch_free(inodes->overlay, inode->scratch);
-        tfs_doc_unref(inode->began);
-        tfs_doc_unref(inode->pages);
+        tfs_inode_end_array(inode);
         tfs_doc_unref(inode->past);
         tfs_blob_unref(inode->outdated);
         free(inode);
@@ -129,6 +128,21 @@ void tfs_inode_end_draft(struct tfs_inode *inode)
     inode->draft = NULL;
 }
 
+bool tfs_inode_is_unchecked(const struct tfs_inode *inode)
+{
+    return (inode->draft != NULL && tfs_draft_is_unchecked(inode->draft)) ||
+           (inode->array != NULL && inode->array->dirty);
+}
+
+void tfs_inode_end_array(struct tfs_inode *inode)
+{
+    if (inode->array == NULL)
+        return;
+    tfs_sparse_unref(inode->array->pages);
+    free(inode->array);
+    inode->array = NULL;
+}
+
 static void leave_file(struct tfs_inodes *inodes, struct tfs_inode *inode)
 {
     uint64_t computed = tfs_node_id(&inode->node);
@@ -148,7 +162,8 @@ void tfs_inode_drop(struct tfs_inodes *inodes, struct tfs_inode *inode)
 {
     bool linked = inode->scratch != NULL && inode->scratch->link != NULL;
 
-    if (inode->handles > 0 || inode->uses > 0 || linked || inode->draft != NULL)
+    if (inode->handles > 0 || inode->uses > 0 || linked || inode->draft != NULL ||
+        inode->array != NULL)
         return;
     if (inode->id >= TFS_ID_TABLE && inode->lookups > 0) {
         if (inode->scratch != NULL && (inode->scratch->flags & TFS_SCRATCH_REPLACED) == 0)
@@ -176,6 +191,7 @@ void tfs_inode_detach(struct tfs_inodes *inodes, struct tfs_inode *inode,
     leave_file(inodes, inode);
     burn(inodes, inode);
     tfs_inode_end_draft(inode);
+    tfs_inode_end_array(inode);
     scratch->id = inode->id;
     inode->scratch = scratch;
 }
@@ -265,9 +281,6 @@ void tfs_handle_close(struct tfs_inodes *inodes, struct tfs_handle *handle)
     /* At the end of a mount it counts none any more. */
     handle->inode->writers -= handle->writer && handle->inode->writers > 0 ? 1 : 0;
     if (handle->inode->writers == 0) {
-        tfs_doc_unref(handle->inode->began);
-        tfs_doc_unref(handle->inode->pages);
-        handle->inode->began = handle->inode->pages = NULL;
         tfs_blob_unref(handle->inode->outdated);
         handle->inode->outdated = NULL;
     }

@@ -23,22 +23,29 @@
 #include "fs/session/draft.h"
 #include "fs/session/overlay.h"
 
+/* An array that is open for writing. */
+struct tfs_open_array {
+    struct tfs_node node; /* with the key that it has in the document below the pages; */
+    uint64_t version;     /* that document's, also where a copy stands for it */
+    struct tfs_sparse *pages;
+    uint64_t limit; /* bytes */
+    int failed;     /* why a write is there in part; 0: none is */
+    bool dirty;     /* something was written since it was taken last */
+    bool busy;      /* its pages are being read where they lie */
+    bool told;      /* what they say was refused, and the log says so */
+    bool kept;      /* what its writers wrote is in rejected/ */
+};
+
 struct tfs_inode {
     uint64_t id;
     struct tfs_node node; /* its key may be old: the chunk may have been moved */
     struct tfs_scratch *scratch;
     struct tfs_draft *draft;
-    uint64_t lookups; /* by the kernel, of table ids */
-    unsigned handles; /* open, readers included */
-    unsigned writers; /* open for writing */
-    unsigned uses;    /* jobs and verbs under way that need it */
-    /* Of a file with TFS_FILE_OVERLAY that is open for writing: what its first writer saw; */
-    struct tfs_doc *began;
-    /* and of which document the pages are that the kernel has of it, which is what a draft begins
-     * with; and its stamp then. */
-    struct tfs_doc *pages;
-    uint64_t pages_stamp;
-    uint64_t pages_version; /* that document's, also where a copy stands for it */
+    uint64_t lookups;             /* by the kernel, of table ids */
+    unsigned handles;             /* open, readers included */
+    unsigned writers;             /* open for writing */
+    unsigned uses;                /* jobs and verbs under way that need it */
+    struct tfs_open_array *array; /* of an array that is open for writing */
     /* How often it began to read otherwise, and how many of these times the kernel dropped its
      * pages since: those that it still has are not older. */
     uint64_t changes, dropped;
@@ -90,6 +97,10 @@ void tfs_inode_drop(struct tfs_inodes *inodes, struct tfs_inode *inode);
 
 /* The file shows what is saved again. */
 void tfs_inode_end_draft(struct tfs_inode *inode);
+/* Was something written that no commit point has taken? */
+bool tfs_inode_is_unchecked(const struct tfs_inode *inode);
+/* What was written to an array goes. */
+void tfs_inode_end_array(struct tfs_inode *inode);
 /* Makes room, so that the inode can become another file, or a scratch file; 0 or -ENOMEM. */
 int tfs_inode_reserve(struct tfs_inodes *inodes);
 /* Makes a file of the schema the scratch file `scratch`, which is taken over. Its draft goes. There

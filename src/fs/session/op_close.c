@@ -35,13 +35,11 @@ struct checking {
     struct tfs_blob *text; /* a copy; NULL: of a sparse draft, or there is nothing to check */
     struct tfs_prepared *prepared; /* of that text; NULL: nothing is */
     struct tfs_sparse *sparse;     /* which nobody writes to meanwhile */
-    struct tfs_blob *rejected;     /* of a sparse draft: what it said; NULL: it is too large */
 };
 
 static void end_checking(struct checking *c)
 {
     tfs_blob_unref(c->text);
-    tfs_blob_unref(c->rejected);
     tfs_prepared_free(c->prepared);
     tfs_sparse_unref(c->sparse);
 }
@@ -59,17 +57,13 @@ const char *tfs_ops_why_outdated(const struct tfs_draft *draft)
     return draft->overtaken ? tfs_ops_overtaken : tfs_ops_outdated;
 }
 
-/* It is rejected, whatever it says. What is not in memory has to be read before it is put aside. */
-static void begin_rejecting(struct tfs_draft *draft, struct checking *c, struct tfs_error *err)
+/* It is rejected, whatever it says. */
+static void begin_rejecting(const struct tfs_draft *draft, struct tfs_error *err)
 {
     if (draft->state == TFS_DRAFT_OUTDATED)
         tfs_fail(err, -ESTALE, "%s", tfs_ops_why_outdated(draft));
     else
         tfs_fail(err, -EBADMSG, "a write to this file was refused");
-    if (draft->sparse == NULL || draft->spilled || (draft->quarantined && draft->told))
-        return;
-    c->sparse = tfs_sparse_ref(draft->sparse);
-    draft->copied = true;
 }
 
 /* Takes what there is to check, if there is anything: then the draft is CHECKING. `released`: a
@@ -84,7 +78,7 @@ static bool begin_checking(const struct tfs_inode *inode, bool released, struct 
     if (draft == NULL)
         return false;
     if (draft->state == TFS_DRAFT_OUTDATED || draft->state == TFS_DRAFT_POISONED) {
-        begin_rejecting(draft, c, err);
+        begin_rejecting(draft, err);
         return false;
     }
     if (!tfs_draft_is_unchecked(draft) || (released && inode->writers > 0))
@@ -100,30 +94,17 @@ static bool begin_checking(const struct tfs_inode *inode, bool released, struct 
     return true;
 }
 
-int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_span text)
-{
-    struct tfs_buf path = {0};
-
-    tfs_ops_path(s, inode->id, &path);
-    tfs_buf_u8(&path, 0);
-    int result =
-        path.failed ? -ENOMEM : tfs_quarantine_put(&s->quarantine, (const char *)path.data, text);
-    tfs_buf_release(&path);
-    return result;
-}
-
 /* Rejected bytes are put aside when the rejection is told, not only when the last handle is gone:
  * the kernel sends that news after close(2) has returned, and a program that reads the error looks
  * for the bytes at once. */
-static int put_aside(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_blob *text)
+static int put_aside(struct tfs_session *s, struct tfs_inode *inode)
 {
     struct tfs_draft *draft = inode->draft;
-    int result = text == NULL ? tfs_draft_unspill(draft) : 0;
+    int result = tfs_draft_unspill(draft);
 
     if (result < 0)
-        return result == -EBUSY ? 0 : result; /* too large, and told */
-    result = tfs_ops_put_aside(s, inode,
-                               text != NULL ? tfs_blob_span(text) : tfs_buf_span(&draft->bytes));
+        return result;
+    result = tfs_ops_put_aside(s, inode, tfs_buf_span(&draft->bytes));
     draft->quarantined = result == 0;
     return result;
 }
@@ -131,7 +112,7 @@ static int put_aside(struct tfs_session *s, struct tfs_inode *inode, const struc
 void tfs_ops_keep_outdated(struct tfs_session *s, struct tfs_inode *inode)
 {
     if (!inode->draft->quarantined)
-        (void)put_aside(s, inode, NULL);
+        (void)put_aside(s, inode);
 }
 
 void tfs_ops_leave_outdated(struct tfs_session *s, struct tfs_inode *inode)
@@ -140,20 +121,6 @@ void tfs_ops_leave_outdated(struct tfs_session *s, struct tfs_inode *inode)
         return;
     tfs_ops_keep_outdated(s, inode);
     (void)tfs_handles_outdate(&s->inodes, inode, true, true);
-}
-
-void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_inode *inode)
-{
-    struct tfs_buf path = {0};
-
-    /* A program that was told where its bytes are may be about to look for them. */
-    if (tfs_quarantine_is_empty(&s->quarantine) || tfs_handles_refused(&s->inodes, inode))
-        return;
-    tfs_ops_path(s, inode->id, &path);
-    tfs_buf_u8(&path, 0);
-    if (!path.failed)
-        tfs_quarantine_drop(&s->quarantine, (const char *)path.data);
-    tfs_buf_release(&path);
 }
 
 /* The draft hears what became of its bytes; true: a rejection is to be told. */
@@ -184,7 +151,7 @@ static bool take_answer(struct tfs_work *work, const struct checking *c, int res
         draft->closing = draft->told && !released;
     }
     if (!released && result < 0 && result != -ENOMEM && !quiet)
-        (void)put_aside(s, inode, c->rejected);
+        (void)put_aside(s, inode);
     return result < 0 && !quiet;
 }
 
@@ -208,31 +175,14 @@ void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct
         draft->told = draft->told || tell;
     }
     if (tell)
-        (void)put_aside(s, inode, NULL);
+        (void)put_aside(s, inode);
     pthread_mutex_unlock(&s->lock);
     if (tell)
         tfs_ops_log_inode(s, why, inode);
 }
 
-/* What a rejected draft says that is not in memory: to be put aside. */
-static void read_rejected(const struct tfs_work *work, struct checking *c)
-{
-    struct tfs_session *s = work->branch->session;
-    const struct tfs_file *file = tfs_node_file(work->branch->save, &work->inode->node);
-    const uint64_t most =
-        (file->flags & TFS_FILE_LARGE) != 0 ? TFS_DRAFT_WHOLE_MAX : TFS_DRAFT_KEPT_MAX;
-    struct tfs_error err = {0};
-
-    if (c->sparse->size <= most &&
-        tfs_sparse_text(c->sparse, work->branch->save, &work->inode->node, &c->rejected, &err) == 0)
-        return;
-    tfs_fail(&err, -EFBIG, "what was refused is too large to be kept");
-    tfs_ops_log_inode(s, &err, work->inode);
-}
-
 /* What began with begin_rejecting: it is told once. Nothing, where there was nothing to check. */
-static int reject(const struct tfs_work *work, bool released, struct checking *c,
-                  const struct tfs_error *err)
+static int reject(const struct tfs_work *work, bool released, const struct tfs_error *err)
 {
     struct tfs_session *s = work->branch->session;
     struct tfs_inode *inode = work->inode;
@@ -240,18 +190,14 @@ static int reject(const struct tfs_work *work, bool released, struct checking *c
 
     if (err->code == 0 || err->code == -ENOMEM)
         return err->code;
-    if (c->sparse != NULL)
-        read_rejected(work, c);
     pthread_mutex_lock(&s->lock);
     struct tfs_draft *draft = inode->draft;
     if (draft != NULL) {
         tell = !draft->told;
         draft->told = true;
         draft->closing = !released;
-        draft->copied = false;
         if (tell || !draft->quarantined) /* else more was written since */
-            (void)put_aside(s, inode, c->rejected);
-        draft->quarantined = draft->quarantined || c->sparse != NULL; /* or is too large for it */
+            (void)put_aside(s, inode);
     }
     pthread_cond_broadcast(&s->closed);
     pthread_mutex_unlock(&s->lock);
@@ -275,12 +221,8 @@ static int check(struct tfs_work *work, const struct tfs_node *node, const char 
         result = tfs_fail(err, -ESTALE, "%s", past_why);
     else
         result = tfs_ops_validate(work, node, tfs_blob_span(c->text), err);
-    tfs_blob_unref(work->original);
-    work->original = NULL;
     work->written = NULL;
     work->prepared = NULL;
-    if (result < 0 && result != -ENOMEM && c->sparse != NULL && c->sparse->size > 0)
-        read_rejected(work, c);
     return result;
 }
 
@@ -294,15 +236,12 @@ static int check_draft(struct tfs_work *work, bool released, struct checking *c,
     const struct tfs_node node = inode->node;
     const char *past_why = inode->past_why;
     const bool begun = begin_checking(inode, released, c, err);
-    work->original = begun ? tfs_blob_ref(inode->draft->original) : NULL;
     pthread_mutex_unlock(&s->lock);
     if (!begun)
-        return reject(work, released, c, err);
+        return reject(work, released, err);
     int result = check(work, &node, past_why, c, err);
     pthread_mutex_lock(&s->lock);
     bool tell = take_answer(work, c, result, released);
-    if (result == 0 && inode->draft != NULL && c->text != NULL)
-        tfs_draft_began_as(inode->draft, c->text);
     pthread_cond_broadcast(&s->closed);
     pthread_mutex_unlock(&s->lock);
     if (tell)
@@ -322,7 +261,8 @@ static int apply_flush(struct tfs_job *job, bool last)
     if (waits)
         return TFS_JOB_WAITS;
     struct checking c = {0};
-    int result = check_draft(&flush->work, false, &c, &err);
+    int result = flush->work.inode->array != NULL ? tfs_ops_commit_array(&flush->work, false)
+                                                  : check_draft(&flush->work, false, &c, &err);
     end_checking(&c);
     return result == 0 ? flush->ended : result;
 }
@@ -360,13 +300,28 @@ void tfs_ops_end_clean(struct tfs_session *s, struct tfs_inode *inode, bool alwa
 
 /* Without memory to check the bytes, or to put them aside, they stay and the file shows them: they
  * are checked again. */
-static void end_draft(struct tfs_session *s, struct tfs_inode *inode, const struct checking *c,
-                      int result)
+static void end_draft(struct tfs_session *s, struct tfs_inode *inode, int result)
 {
-    if (result == -ENOMEM || (result < 0 && put_aside(s, inode, c->rejected) < 0))
+    if (result == -ENOMEM || (result < 0 && put_aside(s, inode) < 0))
         s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
     else
         tfs_ops_end_draft(s, inode, result < 0);
+}
+
+/* Without memory to take what was written it stays, and is taken later. */
+static int release_array(struct tfs_work *work)
+{
+    struct tfs_session *s = work->branch->session;
+    struct tfs_inode *inode = work->inode;
+    int result = tfs_ops_commit_array(work, true);
+
+    pthread_mutex_lock(&s->lock);
+    if (result == -ENOMEM)
+        s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
+    else if (inode->array != NULL && inode->writers == 0)
+        tfs_ops_close_array(s, inode);
+    pthread_mutex_unlock(&s->lock);
+    return result;
 }
 
 /* The last writer is gone: accepted bytes make room for the canonical text, rejected ones are put
@@ -380,12 +335,14 @@ static int apply_release(struct tfs_job *job, bool last)
     struct tfs_error err = {0};
 
     (void)last;
+    if (inode->array != NULL)
+        return release_array(work);
     int result = check_draft(work, true, &c, &err);
     pthread_mutex_lock(&s->lock);
     if (inode->scratch == NULL) {
         tfs_notify_stale(s->notify, inode->id);
         if (inode->draft != NULL && inode->writers == 0)
-            end_draft(s, inode, &c, result);
+            end_draft(s, inode, result);
     }
     pthread_mutex_unlock(&s->lock);
     end_checking(&c);

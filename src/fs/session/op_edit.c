@@ -237,9 +237,7 @@ static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct 
                      struct tfs_span text, const struct tfs_fresh *fresh, struct tfs_error *err)
 {
     const struct tfs_branch *branch = work->branch;
-    struct tfs_put put = {.fresh = fresh != NULL,
-                          .original = tfs_blob_span(work->original),
-                          .written = work->written};
+    struct tfs_put put = {.fresh = fresh != NULL, .written = work->written};
     struct tfs_blob *waits = NULL;
     uint32_t done = 0;
     int result = put_with_removals(work, edit, node, text, &put, err);

@@ -55,39 +55,6 @@ static int check_whole(struct tfs_session *s, const struct tfs_node *node)
                : 0;
 }
 
-/* A draft of what the file shows, or of nothing, without reading it. */
-static int begin_sparse(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_node *node,
-                        bool empty)
-{
-    const struct tfs_branch *branch = tfs_ops_branch(s, node);
-    const struct tfs_lens *lens = tfs_node_file(branch->save, node)->lens;
-    struct tfs_doc *base = inode->pages != NULL ? inode->pages : tfs_store_shown(branch->store);
-    struct tfs_draft *draft = tfs_draft_create((struct tfs_span){0});
-    int64_t size = empty ? 0 : lens->size(branch->save, base, tfs_node_at(branch->save, node));
-    int result = draft == NULL ? -ENOMEM : size < 0 ? (int)size : 0;
-
-    if (result == 0)
-        result = tfs_sparse_create(empty ? NULL : base, (uint64_t)size, &draft->sparse);
-    if (result == 0)
-        inode->draft = draft;
-    else
-        tfs_draft_free(draft);
-    return result;
-}
-
-/* Can an earlier document still show the file? Its chunk may have got another place, or other bytes
- * by another program. */
-static bool still_shows(struct tfs_session *s, const struct tfs_doc *earlier,
-                        const struct tfs_node *node)
-{
-    const struct tfs_doc *shown = tfs_store_shown(tfs_ops_branch(s, node)->store);
-    const struct tfs_chunk *then = tfs_doc_find(earlier, node->key);
-    const struct tfs_chunk *now = tfs_doc_find(shown, node->key);
-
-    return then != NULL && then->slot == node->slot &&
-           ((then->flags & TFS_CHUNK_UNREAD_ALL) == 0 || (now != NULL && tfs_chunk_is(then, now)));
-}
-
 /* Which text the draft begins with: the last one that the kernel has pages of, where both say the
  * same. */
 static uint64_t text_of(const struct tfs_inode *inode, const struct tfs_blob *content)
@@ -109,17 +76,9 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
         return 0;
     struct tfs_node node = inode->node;
     tfs_ops_refresh(s, &node);
-    const struct tfs_file *file = tfs_node_file(tfs_ops_branch(s, &node)->save, &node);
-    if (tfs_ops_has_past(s, &node))
-        return begin_sparse(s, inode, &node, empty);
-    if (!empty && inode->began != NULL && node.scope == TFS_SCOPE_CHUNK &&
-        (!still_shows(s, inode->began, &node) || !still_shows(s, inode->pages, &node)))
-        return -ESTALE;
     int result = empty ? 0 : check_whole(s, &node);
     if (result == 0 && !empty)
-        result = inode->pages != NULL
-                     ? tfs_ops_bytes_of(s, need, &node, inode->pages, inode->pages_stamp, &content)
-                     : tfs_ops_bytes(s, need, &node, &content, &stamp);
+        result = tfs_ops_bytes(s, need, &node, &content, &stamp);
     if (result < 0)
         return result;
     inode->draft = tfs_draft_create(tfs_blob_span(content));
@@ -127,51 +86,8 @@ int tfs_file_begin_draft(struct tfs_session *s, struct tfs_need *need, struct tf
         inode->draft->ordered = inode->draft->bytes.size == 0;
         inode->draft->changes = text_of(inode, content);
     }
-    /* What is an edit is told by what the draft began as. */
-    if (inode->draft != NULL && (file->flags & TFS_FILE_OVERLAY) != 0)
-        inode->draft->original = tfs_blob_ref(content);
     tfs_blob_unref(content);
     return inode->draft != NULL ? 0 : -ENOMEM;
-}
-
-/* What the kernel reads of the file from now on, where it has pages that may come back. */
-static struct tfs_doc *shown_to_writers(struct tfs_session *s, uint64_t id, uint64_t *stamp)
-{
-    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
-
-    if (inode == NULL || inode->pages == NULL || inode->scratch != NULL)
-        return NULL;
-    *stamp = tfs_views_stamp(&s->views, tfs_node_id(&inode->node));
-    return tfs_doc_ref(tfs_store_shown(tfs_ops_branch_of(s, inode)->store));
-}
-
-/* A page that a mapping wrote comes back while the kernel drops it, and begins a draft of what it
- * was. Where there is none, all pages that the kernel has then were read later. */
-void tfs_file_invalidate(void *session, uint64_t id)
-{
-    struct tfs_session *s = session;
-    uint64_t stamp = 0;
-
-    pthread_mutex_lock(&s->lock);
-    const struct tfs_inode *before = tfs_inode_find(&s->inodes, id);
-    const uint64_t changes = before != NULL ? before->changes : 0;
-    struct tfs_doc *shown = shown_to_writers(s, id, &stamp);
-    pthread_mutex_unlock(&s->lock);
-    s->events.invalidate(s->events.invalidate_arg, id);
-    pthread_mutex_lock(&s->lock);
-    struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
-    if (inode != NULL && inode->dropped < changes)
-        inode->dropped = changes;
-    if (shown != NULL && inode != NULL && inode->pages != NULL &&
-        inode->pages_version < shown->version && inode->draft == NULL && inode->past == NULL) {
-        struct tfs_doc *older = inode->pages;
-        inode->pages = shown;
-        inode->pages_version = shown->version;
-        inode->pages_stamp = stamp;
-        shown = older;
-    }
-    pthread_mutex_unlock(&s->lock);
-    tfs_doc_unref(shown);
 }
 
 static uint64_t draft_limit(struct tfs_session *s, const struct tfs_inode *inode)
@@ -237,13 +153,14 @@ static int empty_sparse(struct tfs_draft *draft)
         return result;
     tfs_sparse_unref(draft->sparse);
     draft->sparse = sparse;
-    draft->torn = 0;
     return 0;
 }
 
 int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                       uint64_t size)
 {
+    if (inode->array != NULL)
+        return tfs_ops_resize_array(s, need, inode, size);
     if (size > 0 && tfs_draft_is_held(inode->draft)) {
         need->closing = inode->id;
         return TFS_NEEDS_ANSWER;
@@ -255,8 +172,6 @@ int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_i
         tfs_ops_leave_outdated(s, inode);
     if (result == 0 && size == 0 && draft != NULL && draft->sparse != NULL)
         result = empty_sparse(draft);
-    if (result == 0 && size == 0 && draft != NULL)
-        tfs_draft_forget(draft);
     if (result == 0 && size > 0 && draft != NULL && draft->state == TFS_DRAFT_POISONED)
         return -EBADMSG;
     if (result == 0)

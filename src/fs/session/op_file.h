@@ -17,8 +17,6 @@ int tfs_file_resize(struct tfs_session *s, struct tfs_inode *inode, uint64_t siz
 /* A draft that is to have `size` bytes goes from memory into a file, if it is large and its lens
  * takes it so. Where there is no room for the file it stays. */
 void tfs_file_spill(struct tfs_session *s, struct tfs_inode *inode, uint64_t size);
-/* Makes the kernel drop its pages of a file, as struct tfs_events says. Takes the lock. */
-void tfs_file_invalidate(void *session, uint64_t id);
 /* Its bytes were written, or cut to 0. */
 void tfs_file_wrote(struct tfs_session *s, struct tfs_inode *inode, bool emptied);
 

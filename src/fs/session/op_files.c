@@ -16,32 +16,20 @@ static bool wants_write(int flags)
     return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
 }
 
-/* Pages of a mapping are of the time when they were read, and come back whole. So what is an edit
- * is told by what could be read then: see tfs_file_invalidate. */
-static void note_beginning(struct tfs_session *s, struct tfs_inode *inode)
-{
-    const struct tfs_branch *branch = tfs_ops_branch_of(s, inode);
-
-    /* What the kernel has of an earlier text it drops now: no page of that is dirty. */
-    if (inode->writers == 1)
-        inode->dropped = inode->changes;
-    if (inode->scratch != NULL || inode->began != NULL ||
-        (tfs_node_file(branch->save, &inode->node)->flags & TFS_FILE_OVERLAY) == 0)
-        return;
-    inode->began = tfs_doc_ref(tfs_store_shown(branch->store));
-    inode->pages = tfs_doc_ref(inode->began);
-    inode->pages_version = inode->pages->version;
-    inode->pages_stamp = tfs_views_stamp(&s->views, tfs_node_id(&inode->node));
-}
-
 static int open_handle(struct tfs_session *s, struct tfs_inode *inode, int flags,
                        struct tfs_handle **handle)
 {
     int result =
         tfs_handle_open(&s->inodes, inode, wants_write(flags), (flags & O_APPEND) != 0, handle);
 
-    if (result == 0 && wants_write(flags))
-        note_beginning(s, inode);
+    if (result < 0 || !wants_write(flags))
+        return result;
+    /* What the kernel has of an earlier text it drops now: no page of that is dirty. */
+    if (inode->writers == 1)
+        inode->dropped = inode->changes;
+    result = tfs_ops_open_array(s, inode);
+    if (result < 0)
+        tfs_handle_close(&s->inodes, *handle);
     return result;
 }
 
@@ -266,10 +254,10 @@ struct writing {
     uint64_t offset;
     struct tfs_span bytes;
     bool from_cache;
-    bool stale;    /* the kernel believes in another size */
-    bool torn;     /* the bytes may be there in part */
-    bool tell;     /* that the handle is outdated */
-    bool overtook; /* the file, which is newer than the page: to be told */
+    bool stale;           /* the kernel believes in another size */
+    bool tell;            /* that the handle is outdated */
+    bool overtook;        /* the file, which is newer than the page: to be told */
+    struct tfs_error why; /* of a write to an array that failed */
     struct tfs_scan scan;
 };
 
@@ -344,17 +332,6 @@ static int put_bytes(struct tfs_session *s, struct tfs_inode *inode, uint64_t of
     return 0;
 }
 
-/* The draft lacks what this write says. */
-static int tear(struct tfs_session *s, struct writing *w, struct tfs_inode *inode, int result)
-{
-    w->torn = true;
-    inode->draft->torn = result;
-    note_writers(s, w);
-    tfs_file_wrote(s, inode, false);
-    (void)tfs_draft_take(inode->draft, TFS_DRAFT_POISON); /* before anybody can close the file */
-    return result;
-}
-
 static int write_bytes(struct tfs_session *s, struct writing *w, struct tfs_inode *inode)
 {
     const uint64_t offset = offset_of(w, inode);
@@ -365,8 +342,6 @@ static int write_bytes(struct tfs_session *s, struct writing *w, struct tfs_inod
     if (inode->draft != NULL)
         note_order(w, inode->draft, offset);
     int result = put_bytes(s, inode, offset, w->bytes);
-    if (result < 0 && inode->draft != NULL && inode->draft->sparse != NULL)
-        return tear(s, w, inode, result);
     if (result < 0)
         return result;
     note_writers(s, w);
@@ -381,40 +356,12 @@ static void take_page(struct writing *w, struct tfs_inode *inode)
 {
     struct tfs_draft *draft = inode->draft;
 
-    if (!w->from_cache || draft == NULL || draft->original != NULL ||
-        (draft->sparse != NULL && !draft->spilled) || draft->changes <= inode->dropped)
+    if (!w->from_cache || draft == NULL || draft->changes <= inode->dropped)
         return;
     w->overtook = !draft->overtaken;
     draft->overtaken = draft->told = true;
     draft->quarantined = false;
     (void)tfs_draft_take(draft, TFS_DRAFT_OUTDATE);
-}
-
-/* Pages of which a part is written get the rest from what the file showed. */
-static int fill_pages(struct tfs_session *s, struct tfs_need *need, struct writing *w,
-                      struct tfs_inode *inode)
-{
-    struct tfs_sparse *sparse = inode->draft->sparse;
-    const uint64_t offset = offset_of(w, inode);
-    struct tfs_blob *shown;
-    uint64_t page;
-    int result = 0;
-
-    if (tfs_draft_is_held(inode->draft)) {
-        need->closing = inode->id;
-        return TFS_NEEDS_ANSWER;
-    }
-    if (inode->draft->state == TFS_DRAFT_POISONED)
-        return 0;
-    while (result == 0 && tfs_sparse_lacks(sparse, offset, w->bytes.size, &page)) {
-        result =
-            tfs_ops_range_of(s, need, &inode->node, sparse->base, page, TFS_SPARSE_PAGE, &shown);
-        if (result < 0)
-            return result;
-        result = tfs_sparse_fill(sparse, page, tfs_blob_span(shown));
-        tfs_blob_unref(shown);
-    }
-    return result < 0 ? tear(s, w, inode, result) : 0;
 }
 
 /* Of a handle whose text another program's save took the place of: what it says with these bytes is
@@ -445,20 +392,40 @@ static int refuse_outdated(struct tfs_session *s, struct writing *w, struct tfs_
     return -ESTALE;
 }
 
+static int write_array(struct tfs_session *s, struct tfs_need *need, struct writing *w,
+                       struct tfs_inode *inode)
+{
+    const bool appends = w->handle->append && !w->from_cache;
+    const uint64_t offset = appends ? inode->array->pages->size : w->offset;
+    int result = tfs_ops_write_array(s, need, inode, offset, w->bytes, &w->why);
+
+    if (result <= TFS_NEEDS_BYTES)
+        return result;
+    note_writers(s, w);
+    if (offset != w->offset)
+        tfs_notify_stale(s->notify, inode->id);
+    return result;
+}
+
 static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     struct writing *w = call;
     struct tfs_inode *inode = w->handle->inode;
 
+    int result = tfs_ops_open_array(s, inode); /* it may have got the name since */
+    if (result < 0 || inode->array != NULL)
+        return result < 0 ? result : write_array(s, need, w, inode);
     if (w->handle->outdated && inode->scratch == NULL)
         return refuse_outdated(s, w, inode);
-    int result = tfs_file_begin_draft(s, need, inode, false);
-    if (result == 0 && inode->draft != NULL && inode->draft->sparse != NULL)
-        result = fill_pages(s, need, w, inode);
+    result = tfs_file_begin_draft(s, need, inode, false);
     if (result <= TFS_NEEDS_BYTES)
         return result;
+    if (result == 0 && tfs_draft_is_held(inode->draft)) {
+        need->closing = inode->id;
+        return TFS_NEEDS_ANSWER;
+    }
     if (result == 0 && inode->draft != NULL && inode->draft->state == TFS_DRAFT_POISONED)
-        result = inode->draft->torn < 0 ? inode->draft->torn : -EBADMSG;
+        result = -EBADMSG;
     if (result == 0)
         result = write_bytes(s, w, inode);
     if (result == 0)
@@ -476,23 +443,6 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
     return result;
 }
 
-/* What came before it is a part of an edit, too: none of it is taken. */
-static void refuse_torn(struct tfs_session *s, struct tfs_inode *inode, int result)
-{
-    struct tfs_error why = {0};
-
-    if (result == -EFBIG)
-        tfs_fail(&why, result, "what is written lies behind the largest size of this file");
-    else if (result == -ENOSPC || result == -EDQUOT)
-        tfs_fail(&why, result, "what is written has no room in $TMPDIR, /var/tmp or /tmp: %s",
-                 strerror(-result));
-    else
-        tfs_fail(&why, result,
-                 "what is written cannot be put into a file in $TMPDIR, /var/tmp or /tmp: %s",
-                 strerror(-result));
-    tfs_ops_poison(s, inode, NULL, &why);
-}
-
 int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, pid_t caller,
                       uint64_t offset, struct tfs_span bytes, bool from_cache)
 {
@@ -504,8 +454,8 @@ int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, pid_t ca
         tfs_fail(&why, -ESTALE, "%s", w.tell ? tfs_ops_outdated : tfs_ops_overtaken);
         tfs_ops_log_inode(s, &why, handle->inode);
     }
-    if (w.torn)
-        refuse_torn(s, handle->inode, result);
+    if (w.why.code < 0)
+        tfs_ops_log_inode(s, &w.why, handle->inode);
     if (result == 0)
         result = tfs_scan_end(s, handle->inode, &w.scan);
     if (w.stale)
@@ -539,6 +489,8 @@ static bool has_to_flush(struct tfs_session *s, const struct tfs_handle *handle)
 
     if (!handle->wrote || handle->outdated || inode->scratch != NULL)
         return false;
+    if (inode->array != NULL && inode->array->dirty)
+        return true;
     if (draft != NULL && (tfs_draft_is_unchecked(draft) || draft->state == TFS_DRAFT_CHECKING))
         return true;
     return tfs_store_unsaved(tfs_ops_branch(s, &inode->node)->store);
@@ -585,11 +537,14 @@ static void release_draft(struct tfs_session *s, struct tfs_inode *inode)
     struct tfs_draft *draft = inode->draft;
 
     end_fragment(s, inode);
-    draft->closing = false;
-    if (draft->state == TFS_DRAFT_CLEAN || draft->state == TFS_DRAFT_ACCEPTED)
+    if (draft != NULL)
+        draft->closing = false;
+    if (draft != NULL && (draft->state == TFS_DRAFT_CLEAN || draft->state == TFS_DRAFT_ACCEPTED))
         tfs_ops_end_draft(s, inode, false);
-    else if (draft->told && draft->quarantined)
+    else if (draft != NULL && draft->told && draft->quarantined)
         tfs_ops_end_draft(s, inode, true);
+    else if (inode->array != NULL && !inode->array->dirty)
+        tfs_ops_close_array(s, inode);
     pthread_cond_broadcast(&s->closed);
     struct tfs_work *work = tfs_work_create(
         sizeof(*work), &tfs_release, tfs_ops_branch(s, &inode->node), inode, (struct tfs_reply){0});
@@ -616,7 +571,7 @@ void tfs_session_release(struct tfs_session *s, struct tfs_handle *handle)
         tfs_fresh_touch(&s->overlay, &inode->node);
     if (writer && inode->scratch == NULL)
         tfs_overlay_linger_group(&s->overlay, &inode->node);
-    if (writer && inode->writers == 0 && inode->draft != NULL)
+    if (writer && inode->writers == 0 && (inode->draft != NULL || inode->array != NULL))
         release_draft(s, inode);
     else
         tfs_inode_drop(&s->inodes, inode);

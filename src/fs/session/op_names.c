@@ -256,7 +256,7 @@ static int make_orphan(struct tfs_session *s, struct tfs_need *need, struct tfs_
     *orphan = NULL;
     if (inode == NULL || inode->handles == 0)
         return 0;
-    if (tfs_ops_has_past(s, &inode->node))
+    if (tfs_ops_is_array(s, &inode->node))
         return tfs_inode_reserve(&s->inodes);
     struct tfs_node node = inode->node;
     tfs_ops_refresh(s, &node);

@@ -65,7 +65,7 @@ static int try_content(struct tfs_session *s, void *call, struct tfs_need *need)
 
     c->node = c->inode->node;
     tfs_ops_refresh(s, &c->node);
-    int result = check_draft(c);
+    int result = c->inode->array != NULL && c->inode->array->dirty ? -EBUSY : check_draft(c);
     if (result == 0)
         result = tfs_draft_unspill(c->inode->draft);
     if (result < 0)
@@ -127,6 +127,8 @@ static int apply_truncate(struct tfs_job *job, bool last)
     pthread_mutex_lock(&s->lock);
     if (result == 0 && inode->draft != NULL)
         result = cut_draft(s, inode, work->size);
+    if (result == 0)
+        tfs_inode_end_array(inode);
     if (result == 0) {
         tfs_notify_stale(s->notify, inode->id);
         tfs_views_bump(&s->views, tfs_node_id(&c.node));
@@ -174,7 +176,7 @@ static int try_keep_shown(struct tfs_session *s, void *call, struct tfs_need *ne
     if (exists <= 0)
         return exists;
     struct tfs_inode *old = tfs_inode_of(&s->inodes, &work->to);
-    if (tfs_ops_has_past(s, &work->to)) {
+    if (tfs_ops_is_array(s, &work->to)) {
         if (old != NULL && old != work->work.inode && old->past == NULL)
             old->past = tfs_doc_ref(tfs_store_shown(branch->store));
         return 0;
@@ -264,11 +266,11 @@ static int prepare_names(struct tfs_session *s, const struct tfs_rename_work *wo
     m->old = tfs_inode_of(&s->inodes, &work->to);
     if (m->old == inode)
         m->old = NULL;
-    if (result == 0 && inode->writers > 0 && has_bytes) {
+    if (result == 0 && inode->writers > 0 && has_bytes && !tfs_ops_is_array(s, &work->to)) {
         m->draft = tfs_draft_create((struct tfs_span){0});
         result = m->draft != NULL ? 0 : -ENOMEM;
     }
-    if (result == 0 && m->old != NULL && !tfs_ops_has_past(s, &work->to)) {
+    if (result == 0 && m->old != NULL && !tfs_ops_is_array(s, &work->to)) {
         /* A program that has it open, or has looked it up and is about to open it, goes on with
          * what it showed. */
         bool known = m->old->handles > 0 || m->old->lookups > 0;

@@ -58,28 +58,16 @@ static int read_written(const struct reading *r, const struct tfs_buf *bytes)
     return result;
 }
 
-/* Pages that were written, and what the file showed elsewhere. */
-static int read_sparse(struct tfs_session *s, const struct reading *r, struct tfs_need *need,
-                       const struct tfs_inode *inode)
+static int read_pages(const struct reading *r, const struct tfs_sparse *pages)
 {
-    const struct tfs_sparse *sparse = inode->draft->sparse;
-    const uint64_t left = r->offset < sparse->size ? sparse->size - r->offset : 0;
-    const size_t size = r->size < left ? r->size : (size_t)left;
-    struct tfs_blob *shown = NULL;
+    const uint64_t left = r->offset < pages->size ? pages->size - r->offset : 0;
     struct tfs_error err = {0};
     struct tfs_buf bytes = {0};
-    int result = 0;
 
-    if (!tfs_sparse_holds(sparse, r->offset, size))
-        result = tfs_ops_range_of(s, need, &inode->node, sparse->base, r->offset, size, &shown);
-    if (result < 0)
-        return result;
-    tfs_buf_add_span(&bytes, cut(tfs_blob_span(shown), 0, size));
-    tfs_blob_unref(shown);
-    tfs_buf_resize(&bytes, size);
-    result = tfs_buf_check(&bytes, &err);
+    tfs_buf_resize(&bytes, r->size < left ? r->size : (size_t)left);
+    int result = tfs_buf_check(&bytes, &err);
     if (result == 0)
-        result = tfs_sparse_read(sparse, r->offset, size, bytes.data);
+        result = tfs_sparse_read(pages, r->offset, bytes.size, bytes.data);
     if (result == 0)
         result = tfs_blob_take(&bytes, r->hold, &err);
     tfs_buf_release(&bytes);
@@ -88,10 +76,19 @@ static int read_sparse(struct tfs_session *s, const struct reading *r, struct tf
     return result;
 }
 
+/* Is an array that is open for writing what anybody sees? */
+static bool is_as_shown(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    const struct tfs_open_array *array = inode->array;
+
+    return !tfs_sparse_is_written(array->pages) &&
+           array->version == tfs_store_shown(tfs_ops_branch(s, &array->node)->store)->version;
+}
+
 /* What the pages say that the kernel has of it: they are none of a later text. */
 static void note_said(struct tfs_inode *inode, const struct tfs_blob *text)
 {
-    if (inode->writers == 0 || inode->pages != NULL)
+    if (inode->writers == 0)
         return;
     if (inode->dropped != inode->changes) {
         inode->said_at = 0;
@@ -134,9 +131,15 @@ static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
     if (inode != NULL && inode->scratch != NULL)
         return read_written(r, &inode->scratch->bytes);
     if (inode != NULL && inode->draft != NULL && inode->draft->sparse != NULL)
-        return read_sparse(s, r, need, inode);
+        return read_pages(r, inode->draft->sparse);
     if (inode != NULL && inode->draft != NULL)
         return read_written(r, &inode->draft->bytes);
+    if (inode != NULL && inode->array != NULL && (inode->past != NULL || !is_as_shown(s, inode))) {
+        int array = tfs_ops_read_array(s, need, inode, r->offset, r->size, r->hold);
+        if (array == 0)
+            *r->bytes = tfs_blob_span(*r->hold);
+        return array;
+    }
     int result = find_node(s, r->id, inode, &node);
     if (result < 0)
         return result;
@@ -169,7 +172,7 @@ static void name_range(struct tfs_session *s, struct tfs_need *need, uint64_t id
     struct tfs_blob *none = NULL;
     struct tfs_node node;
 
-    if (inode != NULL && (inode->scratch != NULL || inode->draft != NULL))
+    if (inode != NULL && (inode->scratch != NULL || inode->draft != NULL || inode->array != NULL))
         return;
     if (find_node(s, id, inode, &node) == 0)
         find_range(s, need, inode, &node, offset, size, &none);

@@ -106,7 +106,7 @@ static void find_kept_times(struct tfs_session *s, struct tfs_branch *branch,
  * another place. */
 static bool renames(struct tfs_session *s, const struct tfs_node *node, const struct tfs_file *file)
 {
-    return file->count != NULL || (node->scope != TFS_SCOPE_CHUNK && tfs_ops_has_past(s, node));
+    return file->count != NULL || (node->scope != TFS_SCOPE_CHUNK && tfs_ops_is_array(s, node));
 }
 
 int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
@@ -120,10 +120,11 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
     uint64_t size = 0;
     int result = 0;
 
-    *attr = (struct tfs_attr){.changing = inode != NULL && inode->draft != NULL,
-                              .renames = file != NULL && renames(s, node, file)};
-    if (attr->changing)
-        size = tfs_draft_size(inode->draft);
+    const bool written = inode != NULL && (inode->draft != NULL || inode->array != NULL);
+    *attr =
+        (struct tfs_attr){.changing = written, .renames = file != NULL && renames(s, node, file)};
+    if (written)
+        size = inode->array != NULL ? inode->array->pages->size : tfs_draft_size(inode->draft);
     else if (file != NULL)
         result = find_size(s, need, node, &size);
     if (file != NULL && result == 0)
@@ -142,7 +143,7 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
     fill_size(&attr->st, size);
     attr->id = tfs_inode_id(&s->inodes, node);
     /* The number is that of an array which some still have open. */
-    if (attr->id != id && file != NULL && tfs_ops_has_past(s, node))
+    if (attr->id != id && file != NULL && tfs_ops_is_array(s, node))
         attr->st.st_ino = attr->id;
     return result == 0 && attr->id == 0 ? -ENOMEM : result;
 }
@@ -222,7 +223,7 @@ static int attr_of_past(struct tfs_session *s, const struct tfs_inode *inode, st
     attr->st.st_atim = times.atime;
     attr->st.st_mtim = times.mtime;
     attr->st.st_ctim = times.ctime;
-    fill_size(&attr->st, inode->draft != NULL ? tfs_draft_size(inode->draft) : (uint64_t)size);
+    fill_size(&attr->st, inode->array != NULL ? inode->array->pages->size : (uint64_t)size);
     return size < 0 ? -EIO : 0;
 }
 
@@ -250,7 +251,8 @@ int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, unsig
     struct tfs_times times;
     struct stat st = {0};
     struct tfs_buf bytes = {0};
-    int result = tfs_draft_unspill(inode->draft);
+    int result =
+        inode->array != NULL && inode->array->dirty ? -EBUSY : tfs_draft_unspill(inode->draft);
 
     if (result < 0)
         return result;

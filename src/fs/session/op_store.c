@@ -64,7 +64,7 @@ static void outdate_file(const struct publishing *p, const struct tfs_node *node
     struct tfs_draft *draft = inode != NULL ? inode->draft : NULL;
     struct tfs_error ignored = {0};
 
-    if (draft == NULL || tfs_draft_merges(draft))
+    if (draft == NULL)
         return;
     if (draft->state != TFS_DRAFT_ACCEPTED) {
         if (s->options.conflict != TFS_CONFLICT_MINE && tfs_draft_take(draft, TFS_DRAFT_OUTDATE))
@@ -396,7 +396,8 @@ static void reveal(struct tfs_branch *branch, struct tfs_fresh *fresh)
 /* Is its last writer gone, without a check under way? */
 static bool is_left(const struct tfs_inode *inode)
 {
-    return inode->draft->state != TFS_DRAFT_CLEAN && inode->writers == 0 && inode->uses == 0;
+    return inode->writers == 0 && inode->uses == 0 &&
+           (inode->draft != NULL ? inode->draft->state != TFS_DRAFT_CLEAN : inode->array != NULL);
 }
 
 void tfs_ops_check_left(struct tfs_session *s, bool all)
@@ -406,8 +407,7 @@ void tfs_ops_check_left(struct tfs_session *s, bool all)
     s->retry_at = 0;
     for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         struct tfs_inode *inode = cell.value;
-        if (inode->draft == NULL ||
-            !(is_left(inode) || (all && tfs_draft_is_unchecked(inode->draft))))
+        if (!is_left(inode) && !(all && tfs_inode_is_unchecked(inode)))
             continue;
         struct tfs_work *work =
             tfs_work_create(sizeof(*work), &tfs_release, tfs_ops_branch(s, &inode->node), inode,

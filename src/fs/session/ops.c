@@ -136,11 +136,9 @@ int tfs_ops_check_visible(struct tfs_session *s, const struct tfs_node *node)
     return visible == 1 ? 0 : visible < 0 ? visible : -ESTALE;
 }
 
-bool tfs_ops_has_past(struct tfs_session *s, const struct tfs_node *node)
+bool tfs_ops_is_array(struct tfs_session *s, const struct tfs_node *node)
 {
-    const struct tfs_file *file = tfs_node_file(tfs_ops_branch(s, node)->save, node);
-
-    return (file->flags & TFS_FILE_OVERLAY) != 0 && file->lens->get_range != NULL;
+    return (tfs_node_file(tfs_ops_branch(s, node)->save, node)->flags & TFS_FILE_OVERLAY) != 0;
 }
 
 void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir)
@@ -216,21 +214,6 @@ int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs
     if (*blob != NULL)
         return 0;
     need->view = (struct tfs_view){branch->save, tfs_doc_ref(doc_of(branch)), *node, id, *stamp};
-    need->size = 0;
-    return TFS_NEEDS_BYTES;
-}
-
-int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                     struct tfs_doc *doc, uint64_t stamp, struct tfs_blob **blob)
-{
-    uint64_t id = tfs_node_id(node);
-
-    if (need->blob != NULL && need->view.id == id && need->size == 0) {
-        *blob = tfs_blob_ref(need->blob);
-        return 0;
-    }
-    need->view =
-        (struct tfs_view){tfs_ops_branch(s, node)->save, tfs_doc_ref(doc), *node, id, stamp};
     need->size = 0;
     return TFS_NEEDS_BYTES;
 }
@@ -366,7 +349,7 @@ static void await_answer(struct tfs_session *s, const struct tfs_need *need)
 
     pthread_mutex_lock(&s->lock);
     while ((inode = tfs_inode_find(&s->inodes, need->closing)) != NULL &&
-           tfs_draft_is_held(inode->draft))
+           (tfs_draft_is_held(inode->draft) || (inode->array != NULL && inode->array->busy)))
         pthread_cond_wait(&s->closed, &s->lock);
     pthread_mutex_unlock(&s->lock);
 }
@@ -503,6 +486,32 @@ void tfs_ops_log_inode(struct tfs_session *s, const struct tfs_error *err,
     tfs_ops_path(s, inode->id, &path);
     pthread_mutex_unlock(&s->lock);
     log_path(s, err, &path);
+}
+
+int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_span text)
+{
+    struct tfs_buf path = {0};
+
+    tfs_ops_path(s, inode->id, &path);
+    tfs_buf_u8(&path, 0);
+    int result =
+        path.failed ? -ENOMEM : tfs_quarantine_put(&s->quarantine, (const char *)path.data, text);
+    tfs_buf_release(&path);
+    return result;
+}
+
+void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    struct tfs_buf path = {0};
+
+    /* A program that was told where its bytes are may be about to look for them. */
+    if (tfs_quarantine_is_empty(&s->quarantine) || tfs_handles_refused(&s->inodes, inode))
+        return;
+    tfs_ops_path(s, inode->id, &path);
+    tfs_buf_u8(&path, 0);
+    if (!path.failed)
+        tfs_quarantine_drop(&s->quarantine, (const char *)path.data);
+    tfs_buf_release(&path);
 }
 
 /* NULL: programs ask for what this number answers, and go on. */

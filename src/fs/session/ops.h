@@ -3,7 +3,7 @@
  *
  *   ops.c         the modules put together: nodes, paths, attempts, messages, jobs
  *   op_stat.c     what stat(2) says of them; files that become scratch files
- *   op_past.c     what open files go on with whose name is another file's
+ *   op_array.c    arrays that are open for writing, and what they were
  *   op_chunks.c   chunks that are read when somebody asks for them
  *   op_edit.c     texts and chunk directories -> edits of the shown document; by stores' threads
  *   op_close.c    what closes check, and what becomes of drafts then; as well
@@ -130,9 +130,9 @@ int tfs_ops_check_visible(struct tfs_session *s, const struct tfs_node *node);
 /* Path of an id or a node from the root, for people. */
 void tfs_ops_path(struct tfs_session *s, uint64_t id, struct tfs_buf *out);
 void tfs_ops_node_path(struct tfs_session *s, const struct tfs_node *node, struct tfs_buf *out);
-/* Does a program that has this file open go on with it as it was, when its name goes to another
- * one? Its bytes are not copied then. */
-bool tfs_ops_has_past(struct tfs_session *s, const struct tfs_node *node);
+/* A program that has an array open goes on with it as it was when its name goes to another file:
+ * its bytes are not copied then. */
+bool tfs_ops_is_array(struct tfs_session *s, const struct tfs_node *node);
 /* The entries of a directory changed. */
 void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
 
@@ -177,9 +177,6 @@ int tfs_ops_catch_up(struct tfs_need *need, struct tfs_branch *branch, const str
 /* What the file shows without its draft: a reference, and its stamp; or TFS_NEEDS_BYTES. */
 int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                   struct tfs_blob **blob, uint64_t *stamp);
-/* The same of what the file showed in another document, of which the stamp is known. */
-int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                     struct tfs_doc *doc, uint64_t stamp, struct tfs_blob **blob);
 /* The same of a range of a file that is not remembered as a whole (tfs_views_in_ranges): 1, with a
  * reference; 0: it is remembered as one. */
 int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
@@ -224,6 +221,12 @@ void tfs_ops_log_branch(const struct tfs_branch *branch, const struct tfs_error 
 void tfs_ops_log_inode(struct tfs_session *s, const struct tfs_error *err,
                        const struct tfs_inode *inode);
 
+/* A copy goes to rejected/: 0 or -ENOMEM. */
+int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_span text);
+/* The file was mended: what was rejected of it before is of no more use. A text that says what the
+ * save says already mends nothing: vim writes the old one back when a write fails. */
+void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_inode *inode);
+
 /* What a call ended with goes to errors.log if it was refused: with the sentence of `why`, which is
  * a message too; else, of EPERM, EACCES, EROFS and EXDEV, with a sentence for the number. About the
  * name in the directory `id`, or `id` itself for NULL. Take the lock. Return `result`. */
@@ -237,10 +240,9 @@ struct tfs_work {
     struct tfs_job job;
     struct tfs_branch *branch;
     struct tfs_reply reply;
-    struct tfs_inode *inode;   /* held by inode->uses; NULL: none */
-    bool urgent;               /* answered before caches are invalidated */
-    bool carries;              /* its edit stores removed files as absent */
-    struct tfs_blob *original; /* what the text of a draft began as; NULL: nothing, or not known */
+    struct tfs_inode *inode;           /* held by inode->uses; NULL: none */
+    bool urgent;                       /* answered before caches are invalidated */
+    bool carries;                      /* its edit stores removed files as absent */
     const struct tfs_written *written; /* comes in place of the text; NULL: there is a text */
     struct tfs_prepared *prepared;     /* of the text; NULL: nothing is */
     bool has_attr;
@@ -275,8 +277,25 @@ int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const stru
 int tfs_ops_know_again(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                        int result);
 
-/* ---- op_past.c ------------------------------------------------------------------------------- */
+/* ---- op_array.c ------------------------------------------------------------------------------ */
 
+/* Opened for writing: what is shown now is below its pages. Nothing, where it is no array, or has
+ * them already. */
+int tfs_ops_open_array(struct tfs_session *s, struct tfs_inode *inode);
+/* The last writer is gone. */
+void tfs_ops_close_array(struct tfs_session *s, struct tfs_inode *inode);
+/* `why`: of a failure that is to be told. */
+int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
+                        uint64_t offset, struct tfs_span bytes, struct tfs_error *why);
+int tfs_ops_resize_array(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
+                         uint64_t size);
+int tfs_ops_read_array(struct tfs_session *s, struct tfs_need *need, const struct tfs_inode *inode,
+                       uint64_t offset, size_t size, struct tfs_blob **hold);
+/* Makes the kernel drop its pages of a file, as struct tfs_events says. Takes the lock. */
+void tfs_ops_invalidate(void *session, uint64_t id);
+/* By the store's thread, without the lock: what was written becomes an edit; `released`: if it has
+ * no writer. What is refused is told, and put aside. */
+int tfs_ops_commit_array(struct tfs_work *work, bool released);
 /* Its name is gone, or another file's: it goes on with what is shown. There is room. */
 void tfs_ops_leave(struct tfs_session *s, struct tfs_inode *inode);
 /* The same of all whose place in the save is another one now. */
@@ -330,8 +349,6 @@ extern const struct tfs_job_kind tfs_flush, tfs_release;
  * with `text` (NULL: whatever it says). Takes the lock. */
 void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_blob *text,
                     const struct tfs_error *why);
-/* A copy goes to rejected/: 0 or -ENOMEM. */
-int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_span text);
 /* Of an outdated draft in memory: its bytes are put aside, if they are not yet. */
 void tfs_ops_keep_outdated(struct tfs_session *s, struct tfs_inode *inode);
 /* A draft that may be outdated is about to be cut to 0: its bytes are put aside, and those who
@@ -344,9 +361,6 @@ void tfs_ops_end_draft(struct tfs_session *s, struct tfs_inode *inode, bool reje
 /* Ends a draft that nothing was written to: it would go on showing what other views change since.
  * `always`: the file showed something else, also where it had no such draft. */
 void tfs_ops_end_clean(struct tfs_session *s, struct tfs_inode *inode, bool always);
-/* The file was mended: what was rejected of it before is of no more use. A text that says what the
- * save says already mends nothing: vim writes the old one back when a write fails. */
-void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_inode *inode);
 
 /* ---- op_onto.c ------------------------------------------------------------------------------- */
 

@@ -158,8 +158,8 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
     int result = tfs_reserve_open(&s->reserve, err);
     if (result == 0)
         result = open_branches(s, parts, count, err);
-    if (result == 0 && (tfs_notify_open(s->events.invalidate != NULL ? tfs_file_invalidate : NULL,
-                                        s, &s->notify) < 0 ||
+    if (result == 0 && (tfs_notify_open(s->events.invalidate != NULL ? tfs_ops_invalidate : NULL, s,
+                                        &s->notify) < 0 ||
                         start(s) < 0))
         result = tfs_fail(err, -ENOMEM, "cannot start a session: out of memory or threads");
     if (result < 0) {
@@ -323,11 +323,6 @@ static bool differs(const struct tfs_branch *branch)
     return !tfs_doc_same(tfs_store_saved(branch->store), tfs_store_shown(branch->store));
 }
 
-static bool is_unchecked(const struct tfs_inode *inode)
-{
-    return inode->draft != NULL && tfs_draft_is_unchecked(inode->draft);
-}
-
 /* Is every edit that was made in the save? */
 static bool is_all_saved(struct tfs_session *s)
 {
@@ -337,7 +332,7 @@ static bool is_all_saved(struct tfs_session *s)
     for (size_t i = 0; i < s->branch_count; i++)
         saved = saved && !differs(&s->branches[i]);
     for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);)
-        saved = saved && !is_unchecked(cell.value);
+        saved = saved && !tfs_inode_is_unchecked(cell.value);
     return saved;
 }
 
@@ -349,7 +344,8 @@ static int add(void *arg, const char *path, struct tfs_span bytes)
 static int add_draft(struct tfs_session *s, const struct tfs_inode *inode, const char *path,
                      struct tfs_unsaved *unsaved)
 {
-    const struct tfs_sparse *sparse = inode->draft->sparse;
+    const struct tfs_sparse *sparse =
+        inode->array != NULL ? inode->array->pages : inode->draft->sparse;
     struct tfs_save *save = tfs_ops_branch(s, &inode->node)->save;
     struct tfs_error err = {0};
     struct tfs_blob *text = NULL;
@@ -373,7 +369,7 @@ static int add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
     for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
         struct tfs_buf path = {0};
-        if (!is_unchecked(inode))
+        if (!tfs_inode_is_unchecked(inode))
             continue;
         tfs_ops_path(s, inode->id, &path);
         tfs_buf_u8(&path, 0);

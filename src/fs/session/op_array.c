@@ -1,0 +1,495 @@
+/*
+ * Arrays that are open for writing. What is written to one belongs to the inode, because the kernel
+ * sends pages of a mapping through any handle: it lies in pages over the document that the array
+ * was opened in (sparse.h). Only values that differ from what that says, or from what was taken
+ * last, are edits. Also the documents that arrays go on with which have another place or name now.
+ *
+ * Chunks that such a document leaves in the save are there until an edit takes their place. So each
+ * of them is fetched before that edit is shown, and long before it is written.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/session/ops.h"
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* Pages over what `doc` shows. */
+static int lay_pages(struct tfs_session *s, const struct tfs_node *node, struct tfs_doc *doc,
+                     struct tfs_sparse **pages)
+{
+    struct tfs_save *save = tfs_ops_branch(s, node)->save;
+    const struct tfs_lens *lens = tfs_node_file(save, node)->lens;
+    const int64_t size = lens->size(save, doc, tfs_node_at(save, node));
+
+    return size < 0 ? (int)size : tfs_sparse_create(doc, (uint64_t)size, pages);
+}
+
+int tfs_ops_open_array(struct tfs_session *s, struct tfs_inode *inode)
+{
+    struct tfs_open_array *array;
+
+    if (inode->scratch != NULL || inode->array != NULL || !tfs_ops_is_array(s, &inode->node))
+        return 0;
+    array = calloc(1, sizeof(*array));
+    if (array == NULL)
+        return -ENOMEM;
+    array->node = inode->node;
+    tfs_ops_refresh(s, &array->node);
+    struct tfs_doc *shown = tfs_store_shown(tfs_ops_branch(s, &array->node)->store);
+    int result =
+        lay_pages(s, &array->node, inode->past != NULL ? inode->past : shown, &array->pages);
+    if (result < 0) {
+        free(array);
+        return result;
+    }
+    array->version = array->pages->base->version;
+    array->limit = TFS_DRAFT_MAX + 4 * array->pages->size;
+    inode->array = array;
+    return 0;
+}
+
+void tfs_ops_close_array(struct tfs_session *s, struct tfs_inode *inode)
+{
+    tfs_inode_end_array(inode);
+    if (inode->past_why == NULL)
+        tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
+    tfs_notify_stale(s->notify, inode->id);
+}
+
+/* While pages are read where they lie, they are not written to. */
+static int await_answer(struct tfs_need *need, const struct tfs_inode *inode)
+{
+    need->closing = inode->id;
+    return TFS_NEEDS_ANSWER;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void note_written(struct tfs_session *s, struct tfs_inode *inode)
+{
+    inode->array->dirty = true;
+    inode->array->told = false;
+    tfs_views_bump(&s->views, tfs_node_id(&inode->node));
+    tfs_fresh_touch(&s->overlay, &inode->node);
+    tfs_overlay_linger_group(&s->overlay, &inode->node);
+}
+
+/* What a failed write says is there in part: every commit answers its error, until the array is cut
+ * to 0. */
+static int fail_write(struct tfs_session *s, struct tfs_inode *inode, int result,
+                      struct tfs_error *why)
+{
+    inode->array->failed = result;
+    note_written(s, inode);
+    if (result == -EFBIG)
+        tfs_fail(why, result, "what is written lies behind the largest size of this file");
+    else if (result == -ENOSPC || result == -EDQUOT)
+        tfs_fail(why, result, "what is written has no room in $TMPDIR, /var/tmp or /tmp: %s",
+                 strerror(-result));
+    else
+        tfs_fail(why, result,
+                 "what is written cannot be put into a file in $TMPDIR, /var/tmp or /tmp: %s",
+                 strerror(-result));
+    return result;
+}
+
+/* Pages of which a part is written get the rest from what the array showed. */
+static int fill_pages(struct tfs_session *s, struct tfs_need *need, struct tfs_open_array *array,
+                      uint64_t offset, size_t size)
+{
+    struct tfs_blob *shown;
+    uint64_t page;
+    int result = 0;
+
+    while (result == 0 && tfs_sparse_lacks(array->pages, offset, size, &page)) {
+        result = tfs_ops_range_of(s, need, &array->node, array->pages->base, page, TFS_SPARSE_PAGE,
+                                  &shown);
+        if (result < 0)
+            return result;
+        result = tfs_sparse_fill(array->pages, page, tfs_blob_span(shown));
+        tfs_blob_unref(shown);
+    }
+    return result;
+}
+
+int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
+                        uint64_t offset, struct tfs_span bytes, struct tfs_error *why)
+{
+    struct tfs_open_array *array = inode->array;
+    const uint64_t end = offset + bytes.size;
+
+    if (array->busy)
+        return await_answer(need, inode);
+    if (array->failed < 0)
+        return array->failed;
+    if (offset > UINT64_MAX / 2 || (end > array->pages->size && end > array->limit))
+        return fail_write(s, inode, -EFBIG, why);
+    int result = fill_pages(s, need, array, offset, bytes.size);
+    if (result <= TFS_NEEDS_BYTES)
+        return result;
+    if (result == 0)
+        result = tfs_sparse_write(array->pages, offset, bytes);
+    if (result < 0)
+        return fail_write(s, inode, result, why);
+    note_written(s, inode);
+    return 0;
+}
+
+/* Cut to 0, it begins anew, over nothing. */
+static int empty(struct tfs_open_array *array)
+{
+    struct tfs_sparse *pages;
+    int result = tfs_sparse_create(NULL, 0, &pages);
+
+    if (result < 0)
+        return result;
+    tfs_sparse_unref(array->pages);
+    array->pages = pages;
+    array->failed = 0;
+    return 0;
+}
+
+int tfs_ops_resize_array(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
+                         uint64_t size)
+{
+    struct tfs_open_array *array = inode->array;
+
+    if (size > 0 && array->busy)
+        return await_answer(need, inode);
+    if (size > 0 && array->failed < 0)
+        return array->failed;
+    if (size > array->pages->size && size > array->limit)
+        return -EFBIG;
+    int result = size == 0 ? empty(array) : tfs_sparse_resize(array->pages, size);
+    if (result == 0)
+        note_written(s, inode);
+    return result;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+int tfs_ops_read_array(struct tfs_session *s, struct tfs_need *need, const struct tfs_inode *inode,
+                       uint64_t offset, size_t size, struct tfs_blob **hold)
+{
+    const struct tfs_open_array *array = inode->array;
+    const struct tfs_sparse *pages = array->pages;
+    const uint64_t left = offset < pages->size ? pages->size - offset : 0;
+    struct tfs_blob *shown = NULL;
+    struct tfs_error err = {0};
+    struct tfs_buf bytes = {0};
+    int result = 0;
+
+    size = size < left ? size : (size_t)left;
+    if (!tfs_sparse_holds(pages, offset, size))
+        result = tfs_ops_range_of(s, need, &array->node, pages->base, offset, size, &shown);
+    if (result < 0)
+        return result;
+    tfs_buf_add(&bytes, tfs_blob_span(shown).data, tfs_blob_span(shown).size);
+    tfs_blob_unref(shown);
+    tfs_buf_resize(&bytes, size);
+    result = tfs_buf_check(&bytes, &err);
+    if (result == 0)
+        result = tfs_sparse_read(pages, offset, size, bytes.data);
+    if (result == 0)
+        result = tfs_blob_take(&bytes, hold, &err);
+    tfs_buf_release(&bytes);
+    return result;
+}
+
+/* A page that a mapping wrote comes back while the kernel drops it, and is one of the document that
+ * it was read in. Where none came, all pages that the kernel has then were read later. */
+void tfs_ops_invalidate(void *session, uint64_t id)
+{
+    struct tfs_session *s = session;
+    struct tfs_sparse *pages = NULL;
+
+    pthread_mutex_lock(&s->lock);
+    const struct tfs_inode *before = tfs_inode_find(&s->inodes, id);
+    struct tfs_doc *shown =
+        before != NULL && before->array != NULL
+            ? tfs_doc_ref(tfs_store_shown(tfs_ops_branch(s, &before->array->node)->store))
+            : NULL;
+    const uint64_t changes = before != NULL ? before->changes : 0;
+    pthread_mutex_unlock(&s->lock);
+    s->events.invalidate(s->events.invalidate_arg, id);
+    pthread_mutex_lock(&s->lock);
+    struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+    if (inode != NULL && inode->dropped < changes)
+        inode->dropped = changes;
+    struct tfs_open_array *array = inode != NULL ? inode->array : NULL;
+    struct tfs_node node = {0};
+    if (array != NULL) {
+        node = array->node;
+        tfs_ops_refresh(s, &node);
+    }
+    if (array != NULL && shown != NULL && inode->past == NULL &&
+        !tfs_sparse_is_written(array->pages) && array->version < shown->version &&
+        lay_pages(s, &node, shown, &pages) == 0) {
+        tfs_sparse_unref(array->pages);
+        array->pages = pages;
+        array->node = node;
+        array->version = shown->version;
+    }
+    pthread_mutex_unlock(&s->lock);
+    tfs_doc_unref(shown);
+}
+
+/* ---- commit points --------------------------------------------------------------------------- */
+
+/* What was refused goes to rejected/, where it is not too large for that. */
+static void put_aside(struct tfs_session *s, const struct tfs_inode *inode,
+                      const struct tfs_open_array *array)
+{
+    struct tfs_save *save = tfs_ops_branch(s, &array->node)->save;
+    struct tfs_sparse *pages = array->pages;
+    struct tfs_error err = {0};
+    struct tfs_blob *text = NULL;
+
+    if (pages->size > TFS_DRAFT_KEPT_MAX ||
+        tfs_sparse_text(pages, save, &array->node, &text, &err) < 0) {
+        tfs_fail(&err, -EFBIG, "what was refused is too large to be kept");
+        tfs_ops_log_inode(s, &err, inode);
+        return;
+    }
+    pthread_mutex_lock(&s->lock);
+    (void)tfs_ops_put_aside(s, inode, tfs_blob_span(text));
+    pthread_mutex_unlock(&s->lock);
+    tfs_blob_unref(text);
+}
+
+/* Has its chunk another key than in the document below the pages? */
+static bool has_moved_away(const struct tfs_branch *branch, const struct tfs_node *node)
+{
+    struct tfs_key key = node->key;
+
+    return node->scope == TFS_SCOPE_CHUNK && (!tfs_store_key(branch->store, node->slot, &key) ||
+                                              tfs_key_compare(key, node->key) != 0);
+}
+
+static int take_pages(struct tfs_work *work, struct tfs_open_array *array, const char *past_why,
+                      struct tfs_error *err)
+{
+    struct tfs_written written = tfs_sparse_written(array->pages);
+
+    if (array->failed < 0)
+        return tfs_fail(err, array->failed, "a write to this file failed");
+    if (past_why != NULL)
+        return tfs_fail(err, -ESTALE, "%s", past_why);
+    if (array->pages->base != NULL && has_moved_away(work->branch, &array->node))
+        return tfs_fail(err, -ESTALE, "the chunk was moved since this array was opened");
+    work->written = &written;
+    int result = tfs_ops_validate(work, &work->inode->node, (struct tfs_span){0}, err);
+    work->written = NULL;
+    return result;
+}
+
+int tfs_ops_commit_array(struct tfs_work *work, bool released)
+{
+    struct tfs_session *s = work->branch->session;
+    struct tfs_inode *inode = work->inode;
+    struct tfs_error err = {0};
+
+    pthread_mutex_lock(&s->lock);
+    struct tfs_open_array *array = inode->array;
+    const char *past_why = inode->past_why;
+    /* Who has opened it since has begun what only his own close may end. */
+    const bool any = array->dirty && !(released && inode->writers > 0);
+    array->busy = any;
+    pthread_mutex_unlock(&s->lock);
+    if (!any)
+        return 0;
+    int result = take_pages(work, array, past_why, &err);
+    const bool tell = result < 0 && result != -ENOMEM && !array->told;
+    if (tell && array->pages->size > 0)
+        put_aside(s, inode, array);
+    pthread_mutex_lock(&s->lock);
+    array->busy = false;
+    array->dirty = result < 0;
+    array->told = array->told || tell;
+    if (result == 0)
+        tfs_sparse_accept(array->pages);
+    if (result == 0 && (work->job.edited || array->kept))
+        tfs_ops_drop_rejected(s, inode);
+    array->kept = result < 0 && (array->kept || tell);
+    pthread_cond_broadcast(&s->closed);
+    pthread_mutex_unlock(&s->lock);
+    if (tell)
+        tfs_ops_log_inode(s, &err, inode);
+    return result;
+}
+
+/* ---- documents of before --------------------------------------------------------------------- */
+/* An edit that is about to be shown, and a document of before. */
+struct passing {
+    struct tfs_save *save;
+    const struct tfs_doc *past;
+    struct tfs_edit edit; /* of `past` */
+    struct tfs_error *err;
+};
+
+/* The chunk of `past` whose bytes are those of `before` in the save; NULL: it is none. */
+static const struct tfs_chunk *find_unread(const struct tfs_doc *past,
+                                           const struct tfs_chunk *before)
+{
+    const struct tfs_chunk *chunk = before != NULL ? tfs_doc_find(past, before->key) : NULL;
+
+    return chunk != NULL && (chunk->flags & TFS_CHUNK_UNREAD_ALL) != 0 &&
+                   tfs_chunk_is(chunk, before)
+               ? chunk
+               : NULL;
+}
+
+static int is_replaced(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    (void)after;
+    return find_unread(arg, before) != NULL;
+}
+
+static int keep_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct passing *p = arg;
+    const struct tfs_chunk *chunk = find_unread(p->past, before);
+
+    (void)after;
+    if (chunk == NULL)
+        return 0;
+    struct tfs_chunk copy = *chunk;
+    tfs_blob_ref(copy.blob);
+    tfs_blob_ref(copy.extra);
+    if (tfs_chunks_fetch(p->save, &copy, 1, p->err) == 1)
+        tfs_edit_put(&p->edit, &copy, p->err);
+    tfs_blob_unref(copy.blob);
+    tfs_blob_unref(copy.extra);
+    return p->err->code;
+}
+
+/* The same document with the bytes that the edit from `before` to `after` takes from the save;
+ * NULL: they cannot be had. */
+static struct tfs_doc *keep_bytes(struct tfs_save *save, struct tfs_doc *past,
+                                  const struct tfs_publication *change)
+{
+    struct tfs_error err = {0};
+    struct passing p = {.save = save, .past = past, .err = &err};
+    struct tfs_doc *kept = NULL;
+
+    if (tfs_edit_open(past, &p.edit, &err) < 0)
+        return NULL;
+    if (tfs_doc_diff(change->before, change->after, keep_chunk, &p) == 0)
+        kept = tfs_edit_finish(&p.edit);
+    tfs_edit_release(&p.edit);
+    return kept;
+}
+
+static bool loses(const struct tfs_publication *change, struct tfs_doc *past)
+{
+    return past != NULL && tfs_doc_diff(change->before, change->after, is_replaced, past) != 0;
+}
+
+/* A document that an open file goes on with and that loses bytes; NULL: there is none. */
+static struct tfs_doc *find_loser(struct tfs_branch *branch, const struct tfs_publication *change)
+{
+    struct tfs_map_cell cell;
+
+    for (size_t at = 0; tfs_map_next(&branch->session->inodes.inodes, &at, &cell);) {
+        const struct tfs_inode *inode = cell.value;
+        if (inode->scratch != NULL || inode->node.store != branch->number)
+            continue;
+        if (loses(change, inode->past))
+            return inode->past;
+        if (inode->array != NULL && loses(change, inode->array->pages->base))
+            return inode->array->pages->base;
+    }
+    return NULL;
+}
+
+static void replace(struct tfs_doc **doc, const struct tfs_doc *past, struct tfs_doc *kept)
+{
+    if (*doc != past)
+        return;
+    tfs_doc_unref(*doc);
+    *doc = tfs_doc_ref(kept);
+}
+
+static void replace_past(struct tfs_session *s, const struct tfs_doc *past, struct tfs_doc *kept)
+{
+    struct tfs_map_cell cell;
+
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
+        struct tfs_inode *inode = cell.value;
+        replace(&inode->past, past, kept);
+        if (inode->array != NULL)
+            replace(&inode->array->pages->base, past, kept);
+    }
+}
+
+void tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *change)
+{
+    struct tfs_session *s = branch->session;
+    struct tfs_doc *past, *kept = NULL;
+
+    do {
+        pthread_mutex_lock(&s->lock);
+        past = tfs_doc_ref(find_loser(branch, change));
+        pthread_mutex_unlock(&s->lock);
+        if (past == NULL)
+            return;
+        kept = keep_bytes(branch->save, past, change);
+        pthread_mutex_lock(&s->lock);
+        if (kept != NULL)
+            replace_past(s, past, kept);
+        pthread_mutex_unlock(&s->lock);
+        tfs_doc_unref(past);
+        tfs_doc_unref(kept);
+    } while (kept != NULL);
+}
+
+/* ---- files that are others now --------------------------------------------------------------- */
+
+void tfs_ops_leave(struct tfs_session *s, struct tfs_inode *inode)
+{
+    struct tfs_doc *shown = tfs_store_shown(tfs_ops_branch(s, &inode->node)->store);
+
+    tfs_inode_leave(&s->inodes, inode, shown,
+                    "this file was removed or replaced since it was opened: open it again");
+    pthread_cond_broadcast(&s->closed);
+}
+
+/* Has the array that both documents have another place in the save? */
+static bool has_moved(const struct tfs_branch *branch, const struct tfs_node *node,
+                      const struct tfs_publication *change)
+{
+    const struct tfs_lens *lens = tfs_node_file(branch->save, node)->lens;
+    const struct tfs_at at = tfs_node_at(branch->save, node);
+    struct tfs_key low[2] = {{0}}, high[2] = {{0}};
+    bool any[2] = {tfs_doc_bounds(change->before, at.key.group, &low[0], &high[0]),
+                   tfs_doc_bounds(change->after, at.key.group, &low[1], &high[1])};
+
+    return any[0] != any[1] || tfs_key_compare(low[0], low[1]) != 0 ||
+           tfs_key_compare(high[0], high[1]) != 0 ||
+           lens->size(branch->save, change->before, at) !=
+               lens->size(branch->save, change->after, at);
+}
+
+void tfs_ops_leave_bounds(struct tfs_branch *branch, const struct tfs_publication *change)
+{
+    struct tfs_session *s = branch->session;
+    struct tfs_map_cell cell;
+
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
+        struct tfs_inode *inode = cell.value;
+        const struct tfs_node *node = &inode->node;
+        if (inode->scratch != NULL || inode->past_why != NULL || inode->handles == 0 ||
+            node->store != branch->number || node->file < 0 || node->scope == TFS_SCOPE_CHUNK ||
+            !tfs_ops_is_array(s, node) || !has_moved(branch, node, change) ||
+            tfs_inode_reserve(&s->inodes) < 0)
+            continue;
+        tfs_inode_leave(&s->inodes, inode, change->before,
+                        "the bounds of the save have changed since this array was opened: open it "
+                        "again");
+        /* What the kernel knows of the name is the other file's. */
+        struct tfs_node dir = tfs_ops_parent(s, node);
+        tfs_notify_stale(s->notify, tfs_node_id(&dir));
+    }
+}
