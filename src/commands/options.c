@@ -211,19 +211,6 @@ static int set_max_read(struct tfs_mount_options *o, const char *value, struct t
     return result;
 }
 
-static int set_conflict(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
-{
-    static const char *const names[] = {
-        [TFS_CONFLICT_ASK] = "ask", [TFS_CONFLICT_THEIRS] = "theirs", [TFS_CONFLICT_MINE] = "mine"};
-
-    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(names[i], value) == 0) {
-            o->conflict = (enum tfs_conflict)i;
-            return 0;
-        }
-    return tfs_fail(err, -EINVAL, "conflict=%s: neither ask, theirs nor mine", value);
-}
-
 /* A path that holds where the process of a mount works; NULL: no memory. */
 static char *absolute(const char *value)
 {
@@ -308,10 +295,6 @@ static const struct own_option {
      "N: when a journal has the edit; the save follows within N seconds;\n"
      "auto (default): as close, but in a burst of edits as N",
      0},
-    {"conflict", VALUE, true, set_conflict, "conflict=WHAT",
-     "if another program changed the save while edits wait: ask\n"
-     "(default: ESTALE, nothing is written), theirs or mine",
-     0},
     {"scratch", VALUE, true, set_scratch, "scratch=SIZE",
      "room for files that are not part of the save (64M)", 0},
     {"cache", VALUE, true, set_cache, "cache=SIZE",
@@ -393,6 +376,8 @@ static const struct no_option {
 /* What version 0.1 had. */
 static const struct no_option gone[] = {
     {"notify", "tail -f MOUNTPOINT/.terrainfs/errors.log shows what is refused"},
+    {"conflict", "edits that wait for a save which another program changed get ESTALE, and are in "
+                 "NAME.unsaved-DATE/ after the mount, which import takes"},
     {"strict-names", "new names are stored and told: look at .terrainfs/errors.log, info.txt or "
                      "what put and import print"},
 };

@@ -35,8 +35,8 @@ in_bash terrainfs info - | grep -qx -e --dry-run
 [ $? = 1 ]
 ok "and not that of another one"
 offers "bash completes an option with a value" --prefer= terrainfs import --pr
-offers "bash completes a value of -o" conflict= terrainfs -o con
-offers "bash completes what stands behind a comma" ro,conflict= terrainfs -o ro,con
+offers "bash completes a value of -o" scratch= terrainfs -o sc
+offers "bash completes what stands behind a comma" ro,scratch= terrainfs -o ro,sc
 offers "bash completes the value of an option, which it takes apart" voxels terrainfs -o ro,views = vo
 offers "bash completes the name of a format" format=luanti terrainfs -o format=lu
 offers "bash completes the operand of help" check terrainfs help ch

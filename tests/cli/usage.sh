@@ -6,7 +6,7 @@ region save --chunks 2
 
 run 0 "--help succeeds" --help
 says out '^usage: terrainfs' "--help prints the usage on stdout"
-for word in info check export import cat put sync umount format= inflate= upgrade ro commit= conflict= \
+for word in info check export import cat put sync umount format= inflate= upgrade ro commit= \
     scratch= cache= threads= max_read= --delete --restore --prefer= diff --stat \
     --all-rows --json --color text --rows undo --list --dry-run --force backup \
     merge --conflicts= --path=; do
@@ -95,7 +95,7 @@ usage "a directory for undo that there is not" 'backup=typo: there is no such di
 ok "none is made"
 usage "mount as a command" 'mounting needs no command: terrainfs SAVE MOUNTPOINT' mount save mnt
 usage "upgrade of another game" 'save: only saves of Godot Voxel Tools are upgraded, and this one is of cosmic_reach' upgrade save
-usage "an unknown conflict" 'conflict=both: neither ask, theirs nor mine' -o conflict=both save mnt
+usage "a conflict to be decided" 'conflict=both: this option is no longer there' -o conflict=both save mnt
 usage "threads beyond the limit" 'threads=1000: not a number from 0 to 256' -o threads=1000 save mnt
 usage "a mount's option behind its operands" 'scratch=no: not a size' save mnt -o scratch=no
 

@@ -14,8 +14,6 @@ static void check_values(const struct tfs_mount_options *o, bool mounting)
 {
     REQUIRE(o->commit_seconds >= 0 && o->commit_seconds <= 86400);
     REQUIRE(o->threads <= 256);
-    REQUIRE(o->conflict == TFS_CONFLICT_ASK || o->conflict == TFS_CONFLICT_THEIRS ||
-            o->conflict == TFS_CONFLICT_MINE);
     REQUIRE(mounting || (o->fuse_options == NULL && !o->read_only && o->commit_seconds == 0));
 }
 

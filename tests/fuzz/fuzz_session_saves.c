@@ -47,10 +47,9 @@ static struct {
     struct open_file open[HANDLES];
     bool single; /* the save is one file */
     bool staging;
-    enum tfs_conflict conflict;
     bool outside; /* another program has written the save, */
     bool broken;  /* and last something that is none */
-    bool against; /* edits stand against what it wrote, or gave way to it */
+    bool against; /* edits stand against what it wrote */
     bool renamed; /* names were made, moved or removed: some may be away, or wait for others */
     struct tfs_save *disk;                    /* the save as it is now, opened anew, or NULL */
     struct tfs_buf before;                    /* bytes of the file */
@@ -192,14 +191,6 @@ static bool any_dirty(void)
     return w.open[0].dirty || w.open[1].dirty || w.open[2].dirty;
 }
 
-static bool all_closed(void)
-{
-    for (unsigned i = 0; i < HANDLES; i++)
-        if (w.open[i].handle != NULL)
-            return false;
-    return true;
-}
-
 static void check_ids(const struct tfs_attr *attr, struct tfs_span text)
 {
     for (unsigned i = 0; i < HANDLES; i++) {
@@ -275,8 +266,6 @@ static void check_all(unsigned step)
 {
     const struct tfs_node root = TFS_NODE_ROOT;
 
-    if (w.conflict == TFS_CONFLICT_THEIRS && all_closed())
-        w.against = false;
     settle();
     look_at_disk();
     check_directory(w.staging);
@@ -478,7 +467,6 @@ static void do_flush(bool sync)
         for (unsigned i = 0; i < HANDLES; i++)
             if (strcmp(w.open[i].path, open->path) == 0)
                 w.open[i].dirty = w.open[i].own = false;
-        w.against = w.against && (w.conflict == TFS_CONFLICT_ASK || any_dirty());
     }
     tfs_buf_release(&text);
 }
@@ -700,7 +688,6 @@ static void begin(void)
     w.kind = kinds[w.index];
     w.single = w.kind != FUZZ_STREAM;
     w.staging = choices % 4 == 3;
-    w.conflict = (enum tfs_conflict)(choices / 4 % 3);
     if (w.single)
         make_variants(w.index);
     fuzz_save_clear(fuzz_save_dir());
@@ -708,7 +695,6 @@ static void begin(void)
     REQUIRE(tfs_save_open(w.path, NULL, &open_options, &save, &err) == 0);
     const struct tfs_session_options options = {.linger_ms = 3600000,
                                                 .commit_seconds = w.staging ? 3600 : 0,
-                                                .conflict = w.conflict,
                                                 .scratch_limit = 1 << 26,
                                                 .cache_limit = 1 << 16,
                                                 .exit_fd = -1};

@@ -215,33 +215,6 @@ open(sys.argv[1] + ".new", "wb").write(data)' "$S"
     want mv "$S.new" "$S"
 }
 
-both_survive() {
-    up -o conflict=mine,commit=600
-    want sed -i '/z=00 /s/| *[0-9]*/|   555/' "$M/chunks/0_0_0/heights.txt"
-    game_saves
-    want sync "$M/chunks/0_0_0/heights.txt"
-    down
-    sample 0 0 "555 $(ter at "$PRISTINE" 0 0 | cut -d ' ' -f 2)"
-    sample 199 199 "777 $(ter at "$PRISTINE" 199 199 | cut -d ' ' -f 2)"
-    differs 'heights 2 layers 0 extra 0 names 0'
-}
-
-# The names alone are ours, and the terrain of the game has another size by now.
-names_of_another_terrain() {
-    up -o conflict=mine,commit=600
-    want sed -i 's/Grass/Ours/' "$M/palette.txt"
-    make_ter --size 100 --seed 5 "$D/other.ter"
-    cp "$D/other.ter" "$D/moved.ter"
-    want mv "$D/moved.ter" "$S"
-    same 'fsync' "$(py 'print(err(lambda: os.fsync(os.open(a[0], os.O_RDONLY))))' "$M/info.txt")" ESTALE
-    want cmp "$D/other.ter" "$S"
-    wants_not grep -q Ours "$M/palette.txt"
-    want grep -q Ours "$M/.terrainfs/rejected/palette.txt"
-    logged 'is laid out otherwise now: our edits do not fit it'
-    down 3
-    want cmp "$D/other.ter" "$S"
-}
-
 kept_as_files() {
     make_ter --version 8 --size 200 "$S"
     up -o commit=600
@@ -472,8 +445,6 @@ try 'layer 0 is taken away only by painting another' layer_0_taken
 try 'sed and cp edit tiles' tile_edited
 try 'diff -r of two terrains names the place' differ_at_a_place
 try 'tiles cannot be made, moved or removed' tiles_stay
-try 'conflict=mine: what the game wrote to other tiles stays' both_survive
-try 'conflict=mine: names are not put onto a terrain of another size' names_of_another_terrain
 try 'what cannot be saved is kept as pictures and texts' kept_as_files
 try 'a renamed material: masks and sidecar follow' renamed
 try 'a stale sidecar is told, and left alone until a name changes' stale

@@ -146,9 +146,9 @@ gone() {
     [ ! -e "$1" ] || { sync "$M/info.txt"; false; }
 }
 
-# conflict OPTION WANTED-OF-CLOSE: the game changes a row between the write of an edit and its close.
-conflict() {
-    up -o "commit=600,conflict=$1"
+# The game changes a row between the write of an edit and its close.
+conflict_is_told() {
+    up
     same 'close' "$(py '
 import sqlite3
 fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
@@ -160,28 +160,10 @@ db.close()
 open(a[3], "wb").write(get(a[1]))
 print(err(os.close, fd))' "$M/chunks/$C/channels/data5.txt" "$S" \
         "UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = $(key $C2)) WHERE loc = $(key $C)" \
-        "$D/theirs")" "$2"
-}
-
-conflict_ask() {
-    conflict ask ESTALE
+        "$D/theirs")" ESTALE
     down 3
     want cmp "$S" "$D/theirs"
     want grep -rq '^fill 9$' "$D"/*.unsaved-*/
-}
-
-conflict_theirs() {
-    conflict theirs ESTALE
-    want soon grep -qx 'fill 0' "$M/chunks/$C/channels/data5.txt"
-    want grep -qx 'fill 9' "$M/.terrainfs/rejected/chunks/$C/channels/data5.txt"
-    down 3
-    want cmp "$S" "$D/theirs"
-}
-
-conflict_mine() {
-    conflict mine ok
-    down
-    differs "changed $C data5"
 }
 
 # Another row is nobody's conflict.
@@ -243,9 +225,7 @@ try 'database: locked against readers' locked_while_reading
 try 'database: locked against a listing' locked_while_listing
 try 'database: changed by others' changed_outside
 try 'database: another row changed by others' beside_the_game
-try 'database: conflict=ask' conflict_ask
-try 'database: conflict=theirs' conflict_theirs
-try 'database: conflict=mine' conflict_mine
+try 'database: a conflict is told' conflict_is_told
 try 'database: blocks of another size' misfits
 try 'database: a damaged block' damaged damage_database
 

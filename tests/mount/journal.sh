@@ -159,24 +159,6 @@ another_program_wrote() {
     block_is "$V" base:one
 }
 
-no_journal() {
-    [ ! -e "$(journal)" ]
-}
-
-# What was accepted is not only in memory when the journal goes.
-edits_set_aside_survive_a_kill() {
-    cp "$PRISTINE" "$D/other"
-    want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
-    killable commit=600,conflict=theirs
-    edit base:one
-    cp "$D/other" "$S"
-    want soon grep -qF "$V,base:one" "$M/.terrainfs/rejected/chunks/$C/voxels.csv"
-    want soon no_journal
-    murder
-    want cmp "$D/other" "$S"
-    want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"
-}
-
 # A disk for the save, whose room can be given, and what another program will put in its place.
 disk_and_other() {
     small_disk || return
@@ -189,42 +171,6 @@ disk_and_other() {
 # room INODES: so many more files and directories find room on $disk.
 room() {
     want mount -o "remount,nr_inodes=$(($(df --output=iused "$disk" | tail -1) + $1))" "$disk"
-}
-
-# An attempt to set edits aside is made each second, and makes a directory for a moment.
-none_is_left() {
-    [ -z "$(find "$1" -name "$SAVE_NAME.unsaved-*")" ]
-}
-
-# Is all of it in one directory? A kill in the middle of an attempt leaves another one beside the save.
-all_is_set_aside() {
-    local directory
-    while read -r directory; do
-        [ -d "$directory/deleted" ] && grep -qxF "$V,base:one" "$directory/chunks/$C/voxels.csv" && return
-    done < <(find "$1" -name "$SAVE_NAME.unsaved-*")
-    return 1
-}
-
-# set_aside_on_a_full_disk INODES COMMAND: a disk that is full before all edits are in the directory. They wait in the
-# journal, and nothing is left of each attempt, until there is room: for the next mount, or for this one.
-set_aside_on_a_full_disk() {
-    local disk
-    disk_and_other || return
-    killable commit=600,conflict=theirs
-    edit base:one
-    want rm -r "$M/chunks/$C2"
-    room "$1"
-    cp "$D/other" "$S"
-    want soon grep -q 'our edits cannot be set aside, which is tried again: No space left' "$M/.terrainfs/errors.log"
-    same 'close' "$(py 'print(err(put, a[0], b""))' "$M/chunks/$C/entities.bin")" ENOSPC
-    want grep -qxF "$V,base:one" "$M/chunks/$C/voxels.csv"
-    want soon none_is_left "$disk"
-    want [ -s "$disk/.$SAVE_NAME.terrainfs-journal" ]
-    "$2"
-    want cmp "$D/other" "$S"
-    want all_is_set_aside "$disk"
-    wants_not [ -e "$disk/.$SAVE_NAME.terrainfs-journal" ]
-    export XDG_STATE_HOME=$T/state
 }
 
 # The same of a journal that the next mount finds.
@@ -246,21 +192,6 @@ left_behind_on_a_full_disk() {
     want grep -rqxF "$V,base:one" "$disk/$SAVE_NAME".unsaved-*/"chunks/$C/voxels.csv"
     wants_not [ -e "$disk/.$SAVE_NAME.terrainfs-journal" ]
     export XDG_STATE_HOME=$T/state
-}
-
-room_for_the_next_mount() {
-    murder
-    room 100
-    up
-    down
-}
-
-room_for_this_mount() {
-    room 100
-    want soon test ! -e "$disk/.$SAVE_NAME.terrainfs-journal"
-    want grep -qF "$V,base:one" "$M/.terrainfs/rejected/chunks/$C/voxels.csv"
-    want touch "$M/chunks/$C/voxels.csv"
-    murder
 }
 
 # A save that was moved, and links in its old place that lead to it. The sentence says what to do, and nothing that
@@ -594,10 +525,6 @@ try 'rm -r of a chunk is one record of the journal' a_removed_chunk_is_one_recor
 try 'put restores what a killed mount left' import_restores_first
 try 'another program wrote: nothing is overwritten, the edits are set aside' another_program_wrote
 try 'removed files are gone from the save after sync' removals_are_in_the_save_after_sync
-try 'edits set aside by conflict=theirs survive a kill' edits_set_aside_survive_a_kill
-try 'edits to be set aside on a full disk wait in the journal' set_aside_on_a_full_disk 0 room_for_the_next_mount
-try 'edits to be set aside on a disk that becomes full meanwhile wait' set_aside_on_a_full_disk 5 room_for_the_next_mount
-try 'edits to be set aside on a full disk are, once it has room' set_aside_on_a_full_disk 5 room_for_this_mount
 try 'a full disk when a journal is to be set aside: it stays, and nothing else' left_behind_on_a_full_disk
 try 'a save that was moved, with a link in its place: the journal there is named' moved_behind_links
 try 'edits that a mount set aside are not set aside again by the next one' set_aside_once

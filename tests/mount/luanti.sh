@@ -74,7 +74,7 @@ exported_tiles() {
 # Our own commit meets the row of another program before the next look at the database does. Who has the text of that
 # row open, accepted before, does not take it back.
 own_commit_meets_theirs() {
-    up -o conflict=ask
+    up
     same 'write, fsync, edit of another chunk, write, close' "$(py '
 import sqlite3
 save, mine, other = a
@@ -97,7 +97,7 @@ print(err(os.pwrite, fd, text, 0), err(os.close, fd))' "$S" "$M/chunks/-1_-1_-1/
 # The same without a look at the database in between: both files are open before. A handle on a third chunk is
 # none of those that another program overtook.
 own_commit_among_theirs() {
-    up -o conflict=ask
+    up
     same 'accepted, pending, other' "$(py '
 import sqlite3
 save, chunks = a

@@ -41,7 +41,7 @@ reloads() {
 # pending: an edit that waits, and then a new save from outside.
 pending() {
     another base:outside
-    up -o "commit=600,$1"
+    up -o commit=600
     edit base:inside
     want cp -p "$D/another" "$D/moved"
     want mv "$D/moved" "$S"
@@ -53,7 +53,7 @@ fsync_gives() {
 }
 
 conflict_ask() {
-    pending conflict=ask
+    pending
     fsync_gives ESTALE
     fsync_gives ESTALE
     want cmp "$D/another" "$S"
@@ -79,46 +79,6 @@ print(err(os.close, fd))' "$M/chunks/$C/voxels.csv" "$V,base:inside
     down 3
     want cmp "$D/another" "$S"
     want grep -rq base:inside "$D"/*.unsaved-*
-}
-
-conflict_theirs() {
-    pending conflict=theirs
-    fsync_gives ESTALE
-    fsync_gives ok
-    want cmp "$D/another" "$S"
-    want grep -qxF "$V2,base:outside" "$M/chunks/$C2/voxels.csv"
-    want grep -qxF "$V,$B" "$M/chunks/$C/voxels.csv"
-    want grep -rqF "base:inside" "$M/.terrainfs/rejected"
-    down 3
-    want cmp "$D/another" "$S"
-}
-
-# A removal leaves nothing that could be read: an empty file stands for it.
-conflict_theirs_of_a_removal() {
-    another base:outside
-    up -o commit=600,conflict=theirs
-    want rm -r "$M/chunks/$C"
-    want cp -p "$D/another" "$D/moved"
-    want mv "$D/moved" "$S"
-    same 'fsync' "$(py 'print(err(lambda: os.fsync(os.open(a[0], os.O_RDONLY))))' "$M/info.txt")" ESTALE
-    want [ -f "$M/.terrainfs/rejected/deleted/0_$C" ]
-    down 3
-    want cmp "$D/another" "$S"
-    want ls "$D"/*.unsaved-*/deleted/0_"$C"
-    want ls "$D"/*.unsaved-*/rejected/deleted/0_"$C"
-    want "$TFS_BIN" import "$D"/*.unsaved-* "$S"
-    wants_not "$TFS_BIN" cat "$S" "chunks/$C/raw.bin"
-}
-
-conflict_mine() {
-    pending conflict=mine
-    fsync_gives ok
-    block_is "$V" base:inside
-    block_is "$V2" base:outside
-    want grep -qxF "$V2,base:outside" "$M/chunks/$C2/voxels.csv"
-    want grep -qxF "$V,base:inside" "$M/chunks/$C/voxels.csv"
-    down
-    same 'chunks changed' "$(region diff "$D/another" "$S")" "changed $C blocks"
 }
 
 # An editor that syncs, keeps its descriptor and goes on after the game has saved the same chunk.
@@ -148,23 +108,6 @@ print(err(os.pwrite, fd, line.encode(), len(text)), err(os.fsync, fd), err(os.cl
     down 3
     block_is "$V" base:more
     block_is "$V2" base:outside
-}
-
-# Pages of an array lie in a file, from which they are put aside.
-theirs_over_an_array() {
-    another base:outside
-    up -o commit=close,conflict=theirs,views=all+arrays
-    want cp -p "$D/another" "$D/moved"
-    same 'fsync and close' "$(py '
-fd = os.open(a[0], os.O_RDWR)
-os.pwrite(fd, b"\5" * 4096, 8192)
-os.rename(a[1], a[2])
-print(err(os.fsync, fd), err(os.close, fd))' "$M/arrays/lights/sky.npy" "$D/moved" "$S")" 'ESTALE ESTALE'
-    want cmp "$D/another" "$S"
-    py 'sys.exit(get(a[0])[8192:12288] != b"\5" * 4096)' "$M/.terrainfs/rejected/arrays/lights/sky.npy"
-    same 'the array is kept' $? 0
-    same 'lines' "$(grep -c '^arrays/lights/sky.npy: the save was changed' "$M/.terrainfs/errors.log")" 1
-    down 3
 }
 
 truncated_while_mounted() {
@@ -390,8 +333,8 @@ statuses() {
     same 'no mount point' $? 2
     mount_at "$S" "$M" -o commit=never
     same 'an option value that is none' $? 2
-    mount_at "$S" "$M" -o conflict=maybe
-    same 'an option value that is none' $? 2
+    mount_at "$S" "$M" -o conflict=mine
+    same 'an option that is gone' $? 2
     mount_at "$S" "$M" -o format=tetris
     one_of 'a format that is none' $? 1 2
     mount_at "$S" "$M" -o nosuchoption
@@ -448,13 +391,8 @@ try 'replaced by rename: reloads' reloads mv
 try 'overwritten: reloads' reloads cp
 try 'a conflict is told' conflict_ask
 try 'a conflict at close' conflict_at_close
-try 'conflict=theirs' conflict_theirs
-try 'conflict=theirs of a removed chunk' conflict_theirs_of_a_removal
-try 'conflict=mine' conflict_mine
 try 'an editor goes on after another save' goes_on_after_another_save
-try 'an editor goes on after another save, conflict=theirs' goes_on_after_another_save -o commit=close,conflict=theirs
-try 'an editor goes on after another save, conflict=mine' goes_on_after_another_save -o conflict=mine
-try 'conflict=theirs over an array' theirs_over_an_array
+try 'an editor goes on after another save, commit=close' goes_on_after_another_save -o commit=close
 try 'truncated while mounted' truncated_while_mounted
 try 'removed while mounted' removed_while_mounted
 try 'removed while an edit waits' removed_while_an_edit_waits

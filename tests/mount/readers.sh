@@ -251,7 +251,7 @@ filesystem_facts() {
 }
 
 mount_options_pass() {
-    up -o 'ro,fsname=world,scratch=1M,cache=8M,threads=2,commit=close,conflict=ask,format=cosmic_reach'
+    up -o 'ro,fsname=world,scratch=1M,cache=8M,threads=2,commit=close,format=cosmic_reach'
     same 'source' "$(findmnt -n -o SOURCE --mountpoint "$M")" world
     same 'write' "$(py 'print(err(os.open, a[0], os.O_WRONLY))' "$M/chunks/$C/blocks.txt")" EROFS
     same 'mkdir' "$(py 'print(err(os.mkdir, a[0]))' "$M/x")" EROFS

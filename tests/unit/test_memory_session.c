@@ -114,22 +114,15 @@ static void open_save(enum tfs_lock lock)
 struct script {
     const char *name;
     int (*steps[16])(void);
-    enum tfs_conflict conflict;
-    bool staged; /* closes do not commit */
-    bool theirs; /* our edit is set aside, and kept beside the save */
-    bool one;    /* only for saves that are one file */
+    bool one; /* only for saves that are one file */
 };
 
 static const struct script *script;
 
 static int try_session(struct tfs_error *err)
 {
-    const struct tfs_session_options options = {.scratch_limit = 1 << 20,
-                                                .cache_limit = 1 << 20,
-                                                .linger_ms = 3600000,
-                                                .exit_fd = -1,
-                                                .commit_seconds = script->staged ? 3600 : 0,
-                                                .conflict = script->conflict};
+    const struct tfs_session_options options = {
+        .scratch_limit = 1 << 20, .cache_limit = 1 << 20, .linger_ms = 3600000, .exit_fd = -1};
     const struct tfs_events events = {.message = on_message, .invalidate = invalidate};
 
     return tfs_session_open(t.save, &options, &events, &t.session, err);
@@ -560,14 +553,6 @@ static int replace_save(void)
     return good ? 0 : -EIO;
 }
 
-/* The edit that close said 0 of has given way to the other program's save. */
-static int sync_refused(void)
-{
-    int result = sync_handle();
-
-    return result == -ESTALE ? 0 : result == 0 ? -EPROTO : result;
-}
-
 static int open_reader(void)
 {
     return open_at(t.subject->path, O_RDONLY);
@@ -625,19 +610,6 @@ static const struct script scripts[] = {
     {.name = "reload",
      .steps = {replace_save, settle, list_names, open_subject, write_0, close_checked, read_0},
      .one = true},
-    {.name = "mine",
-     .steps = {open_subject, write_0, close_checked, replace_save, open_reader, sync_handle,
-               release, settle, read_0},
-     .conflict = TFS_CONFLICT_MINE,
-     .staged = true,
-     .one = true},
-    {.name = "theirs",
-     .steps = {open_subject, write_0, close_checked, replace_save, open_reader, sync_refused,
-               release, settle},
-     .conflict = TFS_CONFLICT_THEIRS,
-     .staged = true,
-     .theirs = true,
-     .one = true},
     {.name = "never released", .steps = {open_reader, open_idle_writer, read_and_hold}},
     {.name = "others",
      .steps = {make_link, set_times, open_subject, write_2, close_checked, set_times, read_2}},
@@ -654,23 +626,6 @@ static int act_script(struct tfs_error *err)
     return 0;
 }
 
-/* Our edit is beside the save. */
-static void check_kept(void)
-{
-    char path[PATH_MAX + 600];
-    DIR *dir = opendir(scratch_dir);
-    bool found = false;
-
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
-        if (strstr(entry->d_name, ".unsaved-") != NULL) {
-            snprintf(path, sizeof(path), "%s/%s/rejected/%s", scratch_dir, entry->d_name,
-                     t.subject->path);
-            found = found || access(path, F_OK) == 0;
-        }
-    closedir(dir);
-    ck_assert_msg(found, "%s: our edit is lost: %s", sweep_now(), t.said);
-}
-
 static void end_script(int result)
 {
     struct tfs_error err = {0};
@@ -680,13 +635,10 @@ static void end_script(int result)
                   t.said);
     int unsaved = tfs_session_finish(t.session);
     /* One that could not be told of is left behind when memory comes back. */
-    int names = (strcmp(t.kind->name, "ter") == 0 ? 2 : 1) + (script->theirs ? 1 : 0);
-    int most = names + (script->theirs && script->staged ? 1 : 0);
+    int names = (strcmp(t.kind->name, "ter") == 0 ? 2 : 1);
     tfs_session_close(t.session);
-    ck_assert_msg(unsaved == (script->theirs ? 3 : 0) && beside() >= names && beside() <= most,
+    ck_assert_msg(unsaved == 0 && beside() == names,
                   "%s: what could not be saved is another thing: %s", sweep_now(), t.said);
-    if (script->theirs)
-        check_kept();
     show_save(&t.seen);
     ck_assert_msg(
         t.wanted.size == 0 || tfs_span_equal(tfs_buf_span(&t.seen), tfs_buf_span(&t.wanted)),
@@ -717,9 +669,7 @@ static int nth_pair(int n)
     for (; i < SUBJECTS * SCRIPTS; i++) {
         const char *kind = subjects[i / SCRIPTS].kind;
         const struct script *one = &scripts[i % SCRIPTS];
-        /* What a database accepted never waits. */
-        bool unfit = (strcmp(kind, "folder") == 0 && one->one) ||
-                     (strcmp(kind, "stream") == 0 && one->staged);
+        bool unfit = strcmp(kind, "folder") == 0 && one->one;
         if (!unfit && n-- == 0)
             break;
     }

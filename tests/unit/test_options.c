@@ -36,14 +36,13 @@ START_TEST(options_have_the_documented_defaults)
     ck_assert_uint_eq(options.cache_size, 8U << 20);
     ck_assert_uint_eq(options.inflate_limit, 1U << 30);
     ck_assert_uint_eq(options.threads, 0);
-    ck_assert_int_eq(options.conflict, TFS_CONFLICT_ASK);
 }
 END_TEST
 
 START_TEST(options_set_every_value)
 {
     parse("ro,commit=30,format=cosmic_reach,scratch=5,cache=3K,inflate=2G", true);
-    parse("threads=4,conflict=mine,upgrade", true);
+    parse("threads=4,upgrade", true);
     ck_assert(options.read_only && options.upgrade);
     ck_assert_int_eq(options.commit_seconds, 30);
     ck_assert(!options.commit_auto);
@@ -52,7 +51,6 @@ START_TEST(options_set_every_value)
     ck_assert_uint_eq(options.cache_size, 3072);
     ck_assert_uint_eq(options.inflate_limit, UINT64_C(2) << 30);
     ck_assert_uint_eq(options.threads, 4);
-    ck_assert_int_eq(options.conflict, TFS_CONFLICT_MINE);
 }
 END_TEST
 
@@ -68,12 +66,11 @@ END_TEST
 
 START_TEST(options_let_the_last_value_win)
 {
-    parse("ro,commit=30,conflict=mine,cache=1M", true);
-    parse("rw,commit=close,conflict=theirs,cache=1g,commit=close", true);
+    parse("ro,commit=30,cache=1M", true);
+    parse("rw,commit=close,cache=1g,commit=close", true);
     ck_assert(!options.read_only);
     ck_assert(!options.commit_auto);
     ck_assert_int_eq(options.commit_seconds, 0);
-    ck_assert_int_eq(options.conflict, TFS_CONFLICT_THEIRS);
     ck_assert_uint_eq(options.cache_size, UINT64_C(1) << 30);
     parse("commit=5,commit=auto", true);
     ck_assert_int_eq(options.commit_seconds, 0);
@@ -116,7 +113,7 @@ static const struct {
     {"cache= 1", true, "cache= 1: not a size"},
     {"cache=17179869184G", true, "not a size"},
     {"cache=99999999999999999999", true, "not a size"},
-    {"conflict=", true, "neither ask, theirs nor mine"},
+    {"conflict=mine", true, "conflict=mine: this option is no longer there: edits that wait"},
     {"format=", false, "no format has this name; there is "},
     {"views=", true,
      "views=: there is no such view; there are voxels, grids, raw, arrays and all, joined by +"},

@@ -122,85 +122,8 @@ START_TEST(session_asks_when_the_save_changed_under_an_edit)
     ck_assert_int_eq(close_file(handle), -ESTALE);
     ck_assert_int_eq(fake_disk.commits, 0);
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "ours");
-    ck_assert_ptr_nonnull(strstr(messages, "conflict=mine"));
+    ck_assert_ptr_nonnull(strstr(messages, "unmount to get the edits"));
     tfs_doc_unref(fake_disk.theirs);
-}
-END_TEST
-
-START_TEST(session_theirs_reloads_and_keeps_our_bytes_aside)
-{
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS});
-    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
-    ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
-    outside_change(0, "theirs");
-    ck_assert_int_eq(close_file(handle), -ESTALE);
-    ck_assert_int_eq(sync_directory("chunks"), 0);
-    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "theirs");
-    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "ours");
-}
-END_TEST
-
-/* The worker looks by itself, too: what close said 0 of is told by the next barrier, once. */
-START_TEST(session_fsync_tells_of_staged_edits_that_were_set_aside)
-{
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 60});
-    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "ours"), 0);
-    outside_change(0, "theirs");
-    ck_assert(comes(zero_is_theirs, "chunks/0_0_0/text.txt"));
-    ck_assert_int_eq(sync_directory("chunks"), -ESTALE);
-    ck_assert_int_eq(sync_directory("chunks"), 0);
-    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "ours");
-}
-END_TEST
-
-START_TEST(session_mine_puts_our_chunks_onto_the_new_save)
-{
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_MINE});
-    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
-    ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
-    outside_change(1, "theirs");
-    ck_assert_int_eq(close_file(handle), 0);
-    ck_assert_str_eq(fake_blob(save->doc, 0), "ours");
-    ck_assert_str_eq(fake_blob(save->doc, 1), "theirs");
-}
-END_TEST
-
-/* Found by fuzz_session_saves: tiles of one size were put onto a terrain of another. */
-START_TEST(session_mine_sets_edits_aside_that_do_not_fit)
-{
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_MINE, .commit_seconds = 60});
-    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "ours"), 0);
-    fake_disk.misfit = true; /* before: the worker looks on its own, too */
-    outside_change(1, "theirs");
-    ck_assert_int_eq(sync_directory("chunks"), -ESTALE);
-    ck_assert_int_eq(fake_disk.commits, 0);
-    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
-    ck_assert_str_eq(cat("chunks/1_0_0/text.txt"), "theirs");
-    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "ours");
-    ck_assert_ptr_nonnull(strstr(messages, "do not fit"));
-    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "again"), 0);
-    ck_assert_int_eq(sync_directory("chunks"), 0);
-    ck_assert_str_eq(fake_blob(save->doc, 0), "again");
-    ck_assert_str_eq(fake_blob(save->doc, 1), "theirs");
-}
-END_TEST
-
-START_TEST(session_mine_waits_for_a_broken_save_to_be_good_again)
-{
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_MINE, .commit_seconds = 60});
-    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "ours"), 0);
-    fake_disk.changed = 1; /* and cannot be read */
-    ck_assert_int_eq(sync_directory("chunks"), -EIO);
-    ck_assert_int_eq(fake_disk.commits, 0);
-    outside_change(1, "theirs");
-    ck_assert_int_eq(sync_directory("chunks"), 0);
-    ck_assert_str_eq(fake_blob(save->doc, 0), "ours");
-    ck_assert_str_eq(fake_blob(save->doc, 1), "theirs");
 }
 END_TEST
 
@@ -208,12 +131,6 @@ END_TEST
 
 #define TEXT     "chunks/0_0_0/text.txt"
 #define REJECTED ".terrainfs/rejected/" TEXT
-
-static void open_conflict(enum tfs_conflict conflict)
-{
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.conflict = conflict});
-}
 
 static int cut_to(struct tfs_handle *handle, const char *path, off_t size)
 {
@@ -230,7 +147,6 @@ static int cut_to(struct tfs_handle *handle, const char *path, off_t size)
  * anybody asks about. */
 START_TEST(session_refuses_a_handle_whose_accepted_text_another_program_replaced)
 {
-    open_conflict((enum tfs_conflict)_i);
     struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_TRUNC);
     ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
     ck_assert_int_eq(sync_file(handle), 0);
@@ -303,94 +219,6 @@ START_TEST(session_appends_to_what_another_program_wrote)
 }
 END_TEST
 
-/* What was set aside is not in the save, so that the next line stands alone. */
-START_TEST(session_refuses_to_append_to_what_was_set_aside)
-{
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 60});
-    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_APPEND);
-    ck_assert_int_eq(write_text(handle, 4, "ours"), 0);
-    ck_assert_int_eq(flush(handle), 0);
-    outside_change(0, "theirs");
-    ck_assert(comes(zero_is_theirs, TEXT));
-    ck_assert_int_eq(write_text(handle, 8, "more"), -ESTALE);
-    ck_assert_str_eq(cat(REJECTED), "zerooursmore");
-    ck_assert_int_eq(close_file(handle), -ESTALE);
-    ck_assert_str_eq(cat(TEXT), "theirs");
-}
-END_TEST
-
-/* A's bytes are outdated while A has the file open. */
-static struct tfs_handle *open_outdated(void)
-{
-    open_conflict(TFS_CONFLICT_THEIRS);
-    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_TRUNC);
-    ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
-    outside_change(0, "theirs");
-    ck_assert(comes(zero_is_theirs, "chunks/0_0_0/raw.bin"));
-    return handle;
-}
-
-START_TEST(session_cut_to_nothing_takes_the_next_text_after_an_outdated_one)
-{
-    struct tfs_handle *handle = open_outdated();
-    ck_assert_str_eq(cat(REJECTED), "ours");
-    ck_assert_int_eq(put(TEXT, "next"), 0);
-    ck_assert_str_eq(fake_blob(save->doc, 0), "next");
-    ck_assert_int_eq(write_text(handle, 4, "more"), -ESTALE);
-    ck_assert_int_eq(close_file(handle), -ESTALE);
-    ck_assert_str_eq(fake_blob(save->doc, 0), "next");
-}
-END_TEST
-
-START_TEST(session_tells_of_an_outdated_text_once)
-{
-    struct tfs_handle *handle = open_outdated();
-    ck_assert_int_eq(sync_file(handle), -ESTALE);
-    ck_assert_int_eq(close_file(handle), -ESTALE);
-    const char *line = strstr(cat(".terrainfs/errors.log"), TEXT ": the save was changed");
-    ck_assert_ptr_nonnull(line);
-    ck_assert_ptr_null(strstr(line + 1, TEXT ": the save was changed"));
-    ck_assert_str_eq(cat(REJECTED), "ours");
-}
-END_TEST
-
-START_TEST(session_keeps_also_what_is_written_behind_the_change)
-{
-    struct tfs_handle *handle = open_outdated();
-    ck_assert_int_eq(write_text(handle, 4, "more"), 0);
-    ck_assert_int_eq(sync_file(handle), -ESTALE);
-    ck_assert_str_eq(cat(REJECTED), "oursmore");
-    ck_assert_int_eq(write_text(handle, 8, "last"), 0);
-    ck_assert_int_eq(close_file(handle), -ESTALE);
-    ck_assert_str_eq(cat(REJECTED), "oursmorelast");
-    ck_assert_str_eq(fake_blob(save->doc, 0), "theirs");
-}
-END_TEST
-
-START_TEST(session_truncate_by_name_takes_no_outdated_text)
-{
-    struct tfs_handle *handle = open_outdated();
-    ck_assert_int_eq(cut_to(NULL, TEXT, 2), -ESTALE);
-    ck_assert_int_eq(rename_path(TEXT, "chunks/1_0_0/text.txt"), -ESTALE);
-    ck_assert_str_eq(fake_blob(save->doc, 0), "theirs");
-    ck_assert_str_eq(fake_blob(save->doc, 1), "one|note");
-    ck_assert_int_eq(close_file(handle), -ESTALE);
-}
-END_TEST
-
-/* What is rejected whatever it says keeps nobody from following the save. */
-START_TEST(session_follows_the_save_while_an_outdated_text_is_open)
-{
-    struct tfs_handle *handle = open_outdated();
-    fake_disk.theirs = fake_doc_with(save->doc, 1, "theirs");
-    fake_disk.changed = 1;
-    ck_assert(comes(zero_is_theirs, "chunks/1_0_0/text.txt"));
-    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "next"), 0);
-    ck_assert_int_eq(close_file(handle), -ESTALE);
-}
-END_TEST
-
 static bool gives_eio(const char *path)
 {
     return strcmp(cat(path), strerror(EIO)) == 0;
@@ -415,21 +243,11 @@ static const TTest *const *const tests[] = {
     &session_staged_edits_are_forced_by_fsync,
     &session_reloads_a_changed_save_without_edits,
     &session_asks_when_the_save_changed_under_an_edit,
-    &session_theirs_reloads_and_keeps_our_bytes_aside,
-    &session_fsync_tells_of_staged_edits_that_were_set_aside,
-    &session_mine_puts_our_chunks_onto_the_new_save,
-    &session_mine_sets_edits_aside_that_do_not_fit,
-    &session_mine_waits_for_a_broken_save_to_be_good_again,
     &session_broken_save_gives_eio_until_it_is_good_again,
+    &session_refuses_a_handle_whose_accepted_text_another_program_replaced,
     &session_takes_others_while_an_outdated_handle_is_open,
     &session_leaves_writers_of_other_chunks_alone_when_the_save_changes,
     &session_appends_to_what_another_program_wrote,
-    &session_refuses_to_append_to_what_was_set_aside,
-    &session_cut_to_nothing_takes_the_next_text_after_an_outdated_one,
-    &session_tells_of_an_outdated_text_once,
-    &session_keeps_also_what_is_written_behind_the_change,
-    &session_truncate_by_name_takes_no_outdated_text,
-    &session_follows_the_save_while_an_outdated_text_is_open,
 };
 
 static Suite *suite(void)
@@ -437,8 +255,6 @@ static Suite *suite(void)
     Suite *s = suite_create("session commits");
     TCase *c = session_case(s, tests, sizeof(tests) / sizeof(tests[0]));
 
-    tcase_add_loop_test(c, session_refuses_a_handle_whose_accepted_text_another_program_replaced,
-                        TFS_CONFLICT_ASK, TFS_CONFLICT_MINE + 1);
     unit_add_where(scratch_can_mount(), c,
                    session_keeps_edits_elsewhere_when_they_do_not_fit_beside_the_save, 1,
                    "root and mount(2)");

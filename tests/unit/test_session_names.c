@@ -358,41 +358,12 @@ START_TEST(session_operations_that_come_together_share_a_commit)
 }
 END_TEST
 
-START_TEST(session_chunk_made_by_both_sides_is_there_after_a_reload)
-{
-    struct tfs_attr attr;
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 60});
-    ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), 0);
-    outside_change(5, "empty");
-    ck_assert_int_eq(sync_directory("chunks"), -ESTALE);
-    ck_assert_str_eq(list("chunks"), ". .. 0_0_0 1_0_0 -2_3_4 5_0_0 ");
-    ck_assert_str_eq(cat("chunks/5_0_0/raw.bin"), "empty");
-}
-END_TEST
-
 START_TEST(session_move_onto_a_chunk_that_came_from_outside_is_refused)
 {
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS});
     outside_change(9, "theirs");
     ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/9_0_0"), -EEXIST);
     ck_assert_str_eq(cat("chunks/9_0_0/text.txt"), "theirs");
     ck_assert_str_eq(cat("chunks/1_0_0/text.txt"), "one");
-}
-END_TEST
-
-START_TEST(session_worker_rests_when_staged_edits_were_set_aside)
-{
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 1});
-    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "ours"), 0);
-    outside_change(0, "theirs");
-    ck_assert(comes(zero_is_theirs, "chunks/0_0_0/text.txt"));
-    usleep(1200000); /* past the deadline of the edit that is no more */
-    int before = fake_disk.looks;
-    usleep(300000);
-    ck_assert_int_lt(fake_disk.looks - before, 50);
 }
 END_TEST
 
@@ -421,9 +392,7 @@ static const TTest *const *const tests[] = {
     &session_undone_operation_leaves_nothing_unsaved,
     &session_operations_that_fail_together_leave_nothing_unsaved,
     &session_operations_that_come_together_share_a_commit,
-    &session_chunk_made_by_both_sides_is_there_after_a_reload,
     &session_move_onto_a_chunk_that_came_from_outside_is_refused,
-    &session_worker_rests_when_staged_edits_were_set_aside,
 };
 
 static Suite *suite(void)

@@ -20,9 +20,7 @@ static struct tfs_store *store;
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t come;
-    int published, answered, logged, outdated, turned, ticks;
-    int aside_result;
-    char aside[64]; /* what was set aside of chunk 0_0_0 */
+    int published, answered, logged, turned, ticks;
     char message[TFS_ERROR_TEXT];
     bool editing;
 } told;
@@ -77,23 +75,6 @@ static bool on_editing(void *arg, struct tfs_store *of)
     (void)arg;
     (void)of;
     return told.editing;
-}
-
-static int on_set_aside(void *arg, struct tfs_store *of, const struct tfs_doc *theirs,
-                        const struct tfs_doc *ours)
-{
-    (void)arg;
-    (void)of;
-    (void)theirs;
-    strcpy(told.aside, fake_blob(ours, 0));
-    return told.aside_result;
-}
-
-static void on_outdate(void *arg, struct tfs_store *of)
-{
-    (void)arg;
-    (void)of;
-    told.outdated++;
 }
 
 static void on_turned(void *arg, struct tfs_store *of)
@@ -167,8 +148,6 @@ static void start(struct tfs_store_options options)
     const struct tfs_store_client client = {
         .publish = on_publish,
         .is_editing = on_editing,
-        .set_aside = on_set_aside,
-        .outdate = on_outdate,
         .turned = on_turned,
         .answer = on_answer,
         .log = on_log,
@@ -477,52 +456,8 @@ START_TEST(store_asks_when_something_is_being_written)
     ck_assert_int_eq(fake_disk.commits, 0);
     ck_assert_str_eq(shown(0), "ours");
     ck_assert_str_eq(shown(1), "one|note");
-    ck_assert_ptr_nonnull(strstr(told.message, "conflict=mine"));
+    ck_assert_ptr_nonnull(strstr(told.message, "unmount to get the edits"));
     tfs_doc_unref(fake_disk.theirs);
-}
-END_TEST
-
-START_TEST(store_sets_our_edits_aside_for_theirs_and_tells_the_next_barrier)
-{
-    restart((struct tfs_store_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 3600});
-    ck_assert_int_eq(set_chunk(0, "ours"), 0);
-    outside_change(0, "theirs");
-    ck_assert_int_eq(barrier(), -ESTALE);
-    ck_assert_str_eq(told.aside, "ours");
-    ck_assert_int_eq(told.outdated, 1);
-    ck_assert_str_eq(shown(0), "theirs");
-    ck_assert_int_eq(barrier(), 0);
-}
-END_TEST
-
-/* Nothing is edited before what was read is shown. */
-START_TEST(store_edits_nothing_while_our_edits_could_not_be_set_aside)
-{
-    restart((struct tfs_store_options){.conflict = TFS_CONFLICT_THEIRS, .commit_seconds = 3600});
-    ck_assert_int_eq(set_chunk(0, "ours"), 0);
-    told.aside_result = -ENOMEM;
-    outside_change(0, "theirs");
-    ck_assert_int_eq(barrier(), -ENOMEM);
-    ck_assert_str_eq(shown(0), "ours");
-    ck_assert_int_eq(fake_disk.commits, 0);
-    outside_change(0, "theirs"); /* is there to be read again */
-    ck_assert_int_eq(set_chunk(1, "more"), -ENOMEM);
-    ck_assert_str_eq(shown(1), "one|note");
-    outside_change(0, "theirs");
-    told.aside_result = 0;
-    ck_assert_int_eq(barrier(), -ESTALE);
-    ck_assert_str_eq(shown(0), "theirs");
-}
-END_TEST
-
-START_TEST(store_puts_our_edits_onto_theirs)
-{
-    restart((struct tfs_store_options){.conflict = TFS_CONFLICT_MINE, .commit_seconds = 3600});
-    ck_assert_int_eq(set_chunk(0, "ours"), 0);
-    outside_change(1, "theirs");
-    ck_assert_int_eq(barrier(), 0);
-    ck_assert_str_eq(fake_blob(save->doc, 0), "ours");
-    ck_assert_str_eq(fake_blob(save->doc, 1), "theirs");
 }
 END_TEST
 
@@ -626,9 +561,6 @@ static const TTest *const *const tests[] = {
     &store_lets_nothing_wait_at_the_end,
     &store_reads_a_changed_save_again_when_nothing_is_lost_by_it,
     &store_asks_when_something_is_being_written,
-    &store_sets_our_edits_aside_for_theirs_and_tells_the_next_barrier,
-    &store_edits_nothing_while_our_edits_could_not_be_set_aside,
-    &store_puts_our_edits_onto_theirs,
     &store_says_that_a_save_cannot_be_read_and_that_it_can_again,
     &store_with_a_full_journal_writes_a_save_on_a_full_disk_no_oftener_than_it_should,
     &store_serves_many_threads,

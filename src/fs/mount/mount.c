@@ -251,7 +251,6 @@ static int open_session(struct mounting *m, struct tfs_error *err)
         .commit_seconds = (unsigned)m->options->commit_seconds,
         .scratch_limit = m->options->scratch_size,
         .cache_limit = m->options->cache_size,
-        .conflict = m->options->conflict,
         .keep_times = true,
         .exit_fd = m->exit_pipe[0],
     };

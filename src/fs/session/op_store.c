@@ -18,7 +18,6 @@ struct publishing {
     uint64_t self;            /* keeps its times: they moved when it was written */
     bool all;                 /* everything counts as changed already */
     bool outside;             /* another program changed it */
-    bool lost;                /* and edits that were not in the save were set aside */
     struct tfs_buf *outdated; /* paths, each with a 0: to be told when the lock is gone */
 };
 
@@ -55,8 +54,8 @@ static void keep_outdated(const struct publishing *p, struct tfs_inode *inode)
 }
 
 /* Another program changed a file that is being written: what was accepted makes room for it. Those
- * who go on to write would take its change back without knowing of it, but for those that append,
- * if nothing of theirs was set aside. */
+ * who go on to write would take its change back without knowing of it, but for those that append.
+ */
 static void outdate_file(const struct publishing *p, const struct tfs_node *node)
 {
     struct tfs_session *s = p->branch->session;
@@ -67,13 +66,13 @@ static void outdate_file(const struct publishing *p, const struct tfs_node *node
     if (draft == NULL)
         return;
     if (draft->state != TFS_DRAFT_ACCEPTED) {
-        if (s->options.conflict != TFS_CONFLICT_MINE && tfs_draft_take(draft, TFS_DRAFT_OUTDATE))
+        if (tfs_draft_take(draft, TFS_DRAFT_OUTDATE))
             keep_outdated(p, inode);
         return;
     }
     tfs_blob_unref(inode->outdated);
     inode->outdated = NULL;
-    if (tfs_handles_outdate(&s->inodes, inode, p->lost, p->lost) &&
+    if (tfs_handles_outdate(&s->inodes, inode, false, false) &&
         tfs_draft_size(draft) <= TFS_DRAFT_KEPT_MAX && tfs_draft_unspill(draft) == 0)
         (void)tfs_blob_take(&draft->bytes, &inode->outdated, &ignored);
     tfs_ops_end_draft(s, inode, false);
@@ -144,14 +143,13 @@ static bool bump_all(struct tfs_branch *branch, const struct tfs_publication *ch
 }
 
 /* Caches and names hear of it. */
-static void announce(struct tfs_branch *branch, const struct tfs_publication *change, bool lost,
+static void announce(struct tfs_branch *branch, const struct tfs_publication *change,
                      struct tfs_buf *outdated)
 {
     struct publishing p = {.branch = branch,
                            .self = change->self,
                            .all = bump_all(branch, change),
                            .outside = change->outside,
-                           .lost = lost,
                            .outdated = outdated};
     struct tfs_node root = TFS_NODE_ROOT;
 
@@ -178,16 +176,13 @@ static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publ
     struct tfs_session *s = branch->session;
     struct tfs_buf outdated = {0};
 
-    if (change->reread)
-        branch->not_aside = 0;
-    else
+    if (!change->reread)
         tfs_ops_keep_past(branch, change);
     pthread_mutex_lock(&s->lock);
-    const bool unsaved = tfs_store_unsaved(store);
     tfs_store_show(store, change);
     if (!change->completed) {
         tfs_ops_leave_bounds(branch, change);
-        announce(branch, change, unsaved && !tfs_store_unsaved(store), &outdated);
+        announce(branch, change, &outdated);
     }
     pthread_mutex_unlock(&s->lock);
     tell_outdated(s, &outdated);
@@ -236,145 +231,6 @@ static bool on_is_editing(void *arg, struct tfs_store *store)
     }
     pthread_mutex_unlock(&s->lock);
     return editing;
-}
-
-/* A draft that might still be accepted, which is outdated now; NULL: there is none. */
-static struct tfs_inode *outdate_one(const struct tfs_branch *branch)
-{
-    struct tfs_session *s = branch->session;
-    struct tfs_map_cell cell;
-
-    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
-        struct tfs_inode *inode = cell.value;
-        if (inode->node.store == branch->number && inode->draft != NULL &&
-            tfs_draft_may_be_accepted(inode->draft) &&
-            tfs_draft_take(inode->draft, TFS_DRAFT_OUTDATE))
-            return inode;
-    }
-    return NULL;
-}
-
-/* Its bytes are put aside at once: others may cut the file to 0 before its writer hears of it. */
-static bool outdate_next(const struct tfs_branch *branch)
-{
-    struct tfs_session *s = branch->session;
-    struct tfs_error why = {0};
-    struct tfs_buf path = {0};
-
-    pthread_mutex_lock(&s->lock);
-    struct tfs_inode *inode = outdate_one(branch);
-    if (inode != NULL) {
-        tfs_ops_keep_outdated(s, inode);
-        inode->draft->told = true;
-        tfs_ops_path(s, inode->id, &path);
-    }
-    pthread_mutex_unlock(&s->lock);
-    if (inode == NULL)
-        return false;
-    tfs_buf_u8(&path, 0);
-    tfs_fail(&why, -ESTALE, "%s", tfs_ops_outdated);
-    tfs_ops_log(s, &why, path.failed ? NULL : (const char *)path.data);
-    tfs_buf_release(&path);
-    return true;
-}
-
-static void on_outdate(void *arg, struct tfs_store *store)
-{
-    (void)store;
-    while (outdate_next(arg))
-        ;
-}
-
-static int put_aside(void *arg, const char *path, struct tfs_span bytes)
-{
-    struct tfs_session *s = arg;
-
-    pthread_mutex_lock(&s->lock);
-    int result = tfs_quarantine_put_edit(&s->quarantine, path, bytes);
-    pthread_mutex_unlock(&s->lock);
-    return result;
-}
-
-/* What `ours` says otherwise than `theirs`, under the path of the branch. */
-struct aside {
-    struct tfs_branch *branch;
-    const struct tfs_doc *theirs, *ours;
-    const char *prefix;
-};
-
-static int keep_aside(const struct aside *a, tfs_keep_fn keep, void *arg)
-{
-    return tfs_changes_files(a->branch->save, a->theirs, a->ours, a->prefix, keep, arg);
-}
-
-static int add_unsaved(void *arg, const char *path, struct tfs_span bytes)
-{
-    return tfs_unsaved_add(arg, path, bytes);
-}
-
-static int fill_unsaved(void *arg, struct tfs_unsaved *unsaved)
-{
-    return keep_aside(arg, add_unsaved, unsaved);
-}
-
-/* What the journal held was durable, and stays so when the journal goes. Negative: nothing is
- * stored. */
-static int store_aside(struct aside *a)
-{
-    const struct tfs_save *save = a->branch->save;
-
-    if (a->branch->aside == a->ours->version)
-        return 0; /* and what took their place could not be shown then */
-    struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
-    struct tfs_session *s = a->branch->session;
-    whose.whole = true;
-    pthread_mutex_lock(&s->lock);
-    char *directory = s->aside;
-    s->aside = NULL;
-    pthread_mutex_unlock(&s->lock);
-    int result = tfs_unsaved_store(&whose, fill_unsaved, a, &directory);
-    if (result == 0) {
-        a->branch->aside = a->ours->version;
-        tfs_ops_message(s, "edits that were accepted are in %s, too", directory);
-    }
-    pthread_mutex_lock(&s->lock);
-    free(s->aside);
-    s->aside = directory;
-    pthread_mutex_unlock(&s->lock);
-    return result;
-}
-
-/* `prefix`: of the paths in the branch. */
-static int set_all_aside(struct aside *a, struct tfs_store *store, struct tfs_buf *prefix)
-{
-    struct tfs_node root = TFS_NODE_ROOT;
-    struct tfs_session *s = a->branch->session;
-
-    root.store = a->branch->number;
-    pthread_mutex_lock(&s->lock);
-    tfs_ops_node_path(s, &root, prefix);
-    pthread_mutex_unlock(&s->lock);
-    tfs_buf_add_text(prefix, prefix->size > 0 ? "/" : "");
-    tfs_buf_u8(prefix, 0);
-    a->prefix = (const char *)prefix->data;
-    const int result = prefix->failed ? -ENOMEM : keep_aside(a, put_aside, s);
-    return result < 0 || tfs_store_journal_edits(store) == 0 ? result : store_aside(a);
-}
-
-static int on_set_aside(void *arg, struct tfs_store *store, const struct tfs_doc *theirs,
-                        const struct tfs_doc *ours)
-{
-    struct tfs_branch *branch = arg;
-    struct aside aside = {branch, theirs, ours, NULL};
-    struct tfs_buf prefix = {0};
-
-    branch->not_aside = set_all_aside(&aside, store, &prefix);
-    tfs_buf_release(&prefix);
-    if (branch->not_aside == 0)
-        tfs_ops_message_of(branch,
-                           "changed by another program; our unsaved edits are in " TFS_CONTROL_NAME
-                           "/rejected/");
-    return branch->not_aside;
 }
 
 /* ---- what is due ----------------------------------------------------------------------------- */
@@ -483,9 +339,6 @@ static void on_answer(void *arg, struct tfs_store *store, struct tfs_job *jobs)
     (void)store;
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
         tfs_ops_end_carried((struct tfs_work *)job);
-        /* It waits for memory as far as the store knows, and for a disk as far as people do. */
-        if (job->result == -ENOMEM && branch->not_aside < 0)
-            job->result = branch->not_aside;
     }
     while (*at != NULL) {
         struct tfs_job *job = *at;
@@ -520,8 +373,6 @@ static void on_message(void *arg, struct tfs_store *store, const char *text)
 const struct tfs_store_client tfs_ops_client = {
     .publish = on_publish,
     .is_editing = on_is_editing,
-    .set_aside = on_set_aside,
-    .outdate = on_outdate,
     .turned = on_turned,
     .tick = on_tick,
     .answer = on_answer,

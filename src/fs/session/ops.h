@@ -72,8 +72,6 @@ struct tfs_branch {
     char *name;      /* of its root there; NULL: it is the root of all */
     struct tfs_kept_times kept;
     struct timespec opened; /* mtime of the save when it was read first */
-    uint64_t aside; /* version of the document whose edits were stored beside the save; 0: none */
-    int not_aside; /* why edits that must be set aside could not be, the last time; 0: they could */
 };
 
 /* A directory above the roots of several stores: its number is its place in the array. */
@@ -103,9 +101,7 @@ struct tfs_session {
     struct {
         uint64_t id, version; /* of the file that could not be read last, and its document */
     } unreadable;
-    char *left;  /* what the end said of what is not in the save; NULL: nothing */
-    char *aside; /* the directory where edits that the save no longer takes were stored; NULL: there
-                    is none */
+    char *left;                 /* what the end said of what is not in the save; NULL: nothing */
     struct tfs_reserve reserve; /* for the end */
 };
 

@@ -272,10 +272,14 @@ static struct tfs_scratch *make_path(struct tfs_quarantine *q, const char *path)
     return at;
 }
 
-static int put(struct tfs_quarantine *q, const char *path, struct tfs_span bytes)
+int tfs_quarantine_put(struct tfs_quarantine *q, const char *path, struct tfs_span bytes)
 {
     struct tfs_buf copy = {0};
 
+    /* Some programs open, cut off and close a file before they write it: that holds nothing to
+     * keep. */
+    if (bytes.size == 0)
+        return 0;
     make_room(q, path, bytes.size);
     tfs_buf_add_span(&copy, bytes);
     struct tfs_scratch *scratch = copy.failed ? NULL : make_path(q, path);
@@ -287,19 +291,6 @@ static int put(struct tfs_quarantine *q, const char *path, struct tfs_span bytes
     scratch->mtime = scratch->ctime = tfs_views_now(q->views);
     tfs_notify_stale(q->notify, scratch->id);
     return 0;
-}
-
-int tfs_quarantine_put(struct tfs_quarantine *q, const char *path, struct tfs_span bytes)
-{
-    /* Some programs open, cut off and close a file before they write it: that holds nothing to
-     * keep. */
-    return bytes.size == 0 ? 0 : put(q, path, bytes);
-}
-
-int tfs_quarantine_put_edit(struct tfs_quarantine *q, const char *path, struct tfs_span bytes)
-{
-    q->edits = true;
-    return put(q, path, bytes);
 }
 
 bool tfs_quarantine_is_empty(const struct tfs_quarantine *q)

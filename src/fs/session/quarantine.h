@@ -24,7 +24,6 @@ struct tfs_quarantine {
     struct stat st; /* owner and mode of the save when it was opened */
     uint64_t limit;
     struct tfs_inode *control, *log, *status, *rejected;
-    bool edits;     /* edits that were accepted and had to be set aside are among them */
     size_t dropped; /* rejected texts that were removed for newer ones */
 };
 
@@ -42,8 +41,6 @@ bool tfs_quarantine_has_lines(const struct tfs_quarantine *quarantine);
 /* Puts a rejected document aside: 0, or -ENOMEM and nothing is. Older ones go when there is no
  * room: the log says which. */
 int tfs_quarantine_put(struct tfs_quarantine *quarantine, const char *path, struct tfs_span bytes);
-/* The same of an edit that was accepted, which may be a removal: an empty file stands for that. */
-int tfs_quarantine_put_edit(struct tfs_quarantine *q, const char *path, struct tfs_span bytes);
 /* What a handle wrote to `path` was rejected and is accepted now: the copy that was put aside
  * goes. */
 void tfs_quarantine_drop(struct tfs_quarantine *quarantine, const char *path);

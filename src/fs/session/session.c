@@ -72,8 +72,7 @@ static int open_branch(struct tfs_session *s, const struct tfs_session_part *par
     struct tfs_branch *branch = &s->branches[s->branch_count];
     const struct tfs_store_options options = {.read_only = s->options.read_only,
                                               .commit_auto = s->options.commit_auto,
-                                              .commit_seconds = s->options.commit_seconds,
-                                              .conflict = s->options.conflict};
+                                              .commit_seconds = s->options.commit_seconds};
     struct tfs_store_client client = tfs_ops_client;
 
     client.arg = branch;
@@ -485,9 +484,8 @@ static void store_unsaved(struct tfs_session *s, bool saved)
 {
     const struct tfs_save *save = s->branches[0].save;
     const struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
-    char *dir = s->aside;
+    char *dir = NULL;
 
-    s->aside = NULL;
     if (s->quarantine.dropped > 0)
         tfs_ops_message(s, "%zu older refused text%s let go to keep newer ones",
                         s->quarantine.dropped, s->quarantine.dropped == 1 ? " was" : "s were");
@@ -555,7 +553,7 @@ int tfs_session_finish(struct tfs_session *s)
     if (nothing)
         tell_not_durable(s);
     else
-        store_unsaved(s, saved && !s->quarantine.edits);
+        store_unsaved(s, saved);
     return 3;
 }
 
@@ -581,7 +579,6 @@ void tfs_session_close(struct tfs_session *s)
         free(s->above[i].name);
     free(s->above);
     free(s->branches);
-    free(s->aside);
     free(s->left);
     tfs_notify_close(s->notify);
     pthread_cond_destroy(&s->closed);

@@ -31,13 +31,12 @@ struct tfs_session_options {
     uint64_t cache_limit;    /* bytes of rendered files */
     size_t changes_limit;    /* files whose times and changes are known one by one; 0: the usual */
     uint64_t rejected_limit; /* bytes of .terrainfs/rejected; 0: the usual */
-    enum tfs_conflict conflict;
-    unsigned linger_ms;   /* how long removed and hidden names stay away; 0: two seconds */
-    unsigned fragment_ms; /* how long a close waits for the rest of another's write; 0: 100 */
-    unsigned closing_ms;  /* how long an open waits for what was written to be checked, when its
-                           * writers are gone; 0: ten seconds */
-    bool keep_times;      /* fs/tree/kept_times.h */
-    int exit_fd;          /* shown in .terrainfs/status as `exit`, -1: none */
+    unsigned linger_ms;      /* how long removed and hidden names stay away; 0: two seconds */
+    unsigned fragment_ms;    /* how long a close waits for the rest of another's write; 0: 100 */
+    unsigned closing_ms;     /* how long an open waits for what was written to be checked, when its
+                              * writers are gone; 0: ten seconds */
+    bool keep_times;         /* fs/tree/kept_times.h */
+    int exit_fd;             /* shown in .terrainfs/status as `exit`, -1: none */
 };
 
 /* What the session asks of its front end; each may be NULL. Called without the session's lock, the

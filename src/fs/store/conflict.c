@@ -1,6 +1,6 @@
 /*
- * The save changed on disk: reading it again when nothing of ours is lost by that, and the three
- * ways out of a conflict when something would be. Run by the store's thread only.
+ * The save changed on disk: it is read again when nothing of ours is lost by that, and stays as it
+ * is when something would be. Run by the store's thread only.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 static const char conflict_sentence[] =
     "the save was changed by another program while edits were pending, and nothing was written: "
-    "unmount to get the edits as files, or mount with conflict=mine or conflict=theirs";
+    "unmount to get the edits as files";
 
 static void tell(struct tfs_store *store, const char *text)
 {
@@ -22,19 +22,6 @@ static void turned(struct tfs_store *store)
 {
     if (store->client.turned != NULL)
         store->client.turned(store->client.arg, store);
-}
-
-static void outdate(struct tfs_store *store)
-{
-    if (store->client.outdate != NULL)
-        store->client.outdate(store->client.arg, store);
-}
-
-static int set_aside(struct tfs_store *store, const struct tfs_doc *theirs)
-{
-    if (!tfs_store_differs(store) || store->client.set_aside == NULL)
-        return 0;
-    return store->client.set_aside(store->client.arg, store, theirs, store->shown);
 }
 
 #define TOLD_MAX 20 /* lines about damage at a time */
@@ -370,87 +357,31 @@ void tfs_store_complete_written(struct tfs_store *store)
     r->base = NULL;
 }
 
-/* ---- ways out -------------------------------------------------------------------------------- */
+/* ---- edits of files that others left alone --------------------------------------------------- */
 
-/* Both stay as they are, and it is tried again, as without memory. */
-static int fail_aside(int result, struct tfs_error *err)
-{
-    tfs_error_reset(err);
-    return tfs_fail(err, -ENOMEM,
-                    "the save was changed by another program, and our edits cannot be set aside, "
-                    "which is tried again: %s",
-                    strerror(-result));
-}
-
-/* Our edits are set aside, and what was read again is to be shown. */
-static int overrule(struct tfs_store *store, const struct tfs_doc *old, struct tfs_doc **doc,
-                    struct tfs_error *memory)
-{
-    const int result = set_aside(store, old);
-
-    if (result < 0)
-        return fail_aside(result, memory);
-    outdate(store);
-    *doc = tfs_doc_ref(store->save->doc);
-    return 0;
-}
-
-/* Puts our edited chunks onto the save as it is now. Where that cannot be, they are set aside as
- * with `theirs`: they must never be written over a save that they were not made for. Without memory
- * both stay as they are, and this is done again. */
+/* Puts our edited chunks onto the save as it is now. Where that cannot be, nothing is shown, edited
+ * or written: our edits must never be written over a save that they were not made for. */
 static int take_mine(struct tfs_store *store, struct tfs_error *err)
 {
     struct tfs_doc *old = tfs_doc_ref(store->saved), *doc = NULL;
-    struct tfs_error memory = {0};
     int result = reload(store, err);
-    bool read = result >= 0;
 
-    store->unshown = store->unshown || read;
+    store->unshown = store->unshown || result >= 0;
     if (result > 0)
         turned(store);
-    if (!read && result != -ENOMEM)
+    if (result < 0 && result != -ENOMEM)
         result = err->code = -EIO; /* nothing is wrong with what the caller wrote */
-    if (read)
+    if (result >= 0)
         result = rebase(store, old, store->shown, &doc, err);
-    if (read && result < 0 && result != -ENOMEM && overrule(store, old, &doc, &memory) < 0)
-        result = -ENOMEM;
-    if (doc != NULL && tfs_store_reserve(store, doc, &memory) < 0) {
-        result = -ENOMEM;
-    } else if (doc != NULL && result != -ENOMEM) {
+    if (result == 0)
+        result = tfs_store_reserve(store, doc, err);
+    if (result == 0) {
         tfs_store_publish(store, tfs_doc_ref(doc), true);
         store->unshown = false;
-    }
-    if (result == -ENOMEM) {
-        tfs_fail_memory(&memory); /* if there is no other reason */
-        *err = memory;
+        tell(store, "changed by another program; our edits were put onto it");
     }
     tfs_doc_unref(doc);
     tfs_doc_unref(old);
-    if (result == 0)
-        tell(store, "changed by another program; our edits were put onto it");
-    return result;
-}
-
-/* Nothing yields to a save that is away, or cannot be read. */
-static int yield_to_theirs(struct tfs_store *store, struct tfs_error *err)
-{
-    bool accepted = tfs_store_differs(store);
-    int result = read_theirs(store, err);
-
-    if (result < 0)
-        return err->code = result;
-    store->unshown = true;
-    result = set_aside(store, store->saved);
-    if (result < 0)
-        return fail_aside(result, err);
-    outdate(store);
-    result = show_saved(store, err);
-    if (result == 0)
-        tell_reading(store);
-    if (result == 0 && accepted)
-        return tfs_fail(err, -ESTALE,
-                        "the save was changed by another program, and our edits were set aside, as "
-                        "conflict=theirs says");
     return result;
 }
 
@@ -495,21 +426,16 @@ static bool is_undisputed(struct tfs_store *store)
            !disputes(store);
 }
 
+static int fail_conflict(struct tfs_error *err)
+{
+    return tfs_fail(err, -ESTALE, "%s", conflict_sentence);
+}
+
 static int resolve(struct tfs_store *store, bool editing, struct tfs_error *err)
 {
     if (!editing)
         return take_theirs(store, err);
-    if (is_undisputed(store))
-        return take_mine(store, err);
-    switch (store->options.conflict) {
-    case TFS_CONFLICT_ASK:
-        return tfs_fail(err, -ESTALE, "%s", conflict_sentence);
-    case TFS_CONFLICT_MINE:
-        return take_mine(store, err);
-    case TFS_CONFLICT_THEIRS:
-        return yield_to_theirs(store, err);
-    }
-    return 0;
+    return is_undisputed(store) ? take_mine(store, err) : fail_conflict(err);
 }
 
 bool tfs_store_may_conflict(struct tfs_store *store)
@@ -541,15 +467,10 @@ int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err)
     return result;
 }
 
-int tfs_store_settle_conflict(struct tfs_store *store, struct tfs_error *err)
+int tfs_store_fail_conflict(struct tfs_error *err)
 {
-    struct tfs_error why = *err;
+    const struct tfs_error why = *err;
 
     tfs_error_reset(err);
-    if (store->options.conflict == TFS_CONFLICT_ASK)
-        return tfs_fail(err, -ESTALE, "%.150s; %s", why.text, conflict_sentence);
-    pthread_mutex_lock(&store->io);
-    int result = resolve(store, true, err);
-    pthread_mutex_unlock(&store->io);
-    return result;
+    return tfs_fail(err, -ESTALE, "%.150s; %s", why.text, conflict_sentence);
 }

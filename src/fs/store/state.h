@@ -72,10 +72,9 @@ struct tfs_store {
     /* The thread's own. */
     pthread_t thread;
     bool started;
-    bool outside;   /* save->doc was read again, and has what another program wrote */
-    bool unshown;   /* save->doc was read, but could not be shown yet: nothing is edited before */
-    bool conflict;  /* the save changed under our edits, nobody decided yet, and the log says so */
-    bool overruled; /* accepted edits were set aside, and no barrier was told */
+    bool outside;  /* save->doc was read again, and has what another program wrote */
+    bool unshown;  /* save->doc was read, but could not be shown yet: nothing is edited before */
+    bool conflict; /* the save changed under our edits, nobody decided yet, and the log says so */
     struct tfs_rewrite_work rewrite;
     struct tfs_job *in_rewrite;               /* jobs that wait for the rewrite under way */
     struct tfs_job *after;                    /* and for the next one */
@@ -133,9 +132,9 @@ void tfs_store_mend(struct tfs_store *store);
 int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err);
 /* May what others changed be what edits of ours change? Else the next look can find it. */
 bool tfs_store_may_conflict(struct tfs_store *store);
-/* A commit was answered ESTALE, by a container that looks at changes itself; `err` says why. What
- * the options say to that is done: 0 the edits can be committed now; or negative. */
-int tfs_store_settle_conflict(struct tfs_store *store, struct tfs_error *err);
+/* A commit was answered ESTALE, by a container that looks at changes itself: adds to `err`, which
+ * says why, what to do. */
+int tfs_store_fail_conflict(struct tfs_error *err);
 
 /* ---- journal.c ---- */
 /* Is what was accepted durable before its answer, though the save follows later? */

@@ -3,8 +3,7 @@
  * that brings the second after the first. It takes all jobs that are queued, applies them one after
  * another, makes what is shown durable once for all of them (in the save or in its journal; closers
  * that come together share one rewrite) and hands them back to be answered. It also looks after the
- * save on disk: what another program made of it is read again, and a conflict with our own edits is
- * settled as the options say.
+ * save on disk: what another program made of it is read again, unless our own edits wait for it.
  *
  * Knows no inode, no name and no FUSE: what follows from another document being shown is its
  * client's.
@@ -17,13 +16,6 @@
 #define TFS_FS_STORE_STORE_H
 
 #include "formats/new_names.h"
-
-/* What happens to pending edits when the save changed on disk meanwhile. */
-enum tfs_conflict {
-    TFS_CONFLICT_ASK,    /* nothing is written, ESTALE, both are kept */
-    TFS_CONFLICT_THEIRS, /* the save is read again, our edits go to quarantine */
-    TFS_CONFLICT_MINE,   /* our edited chunks are put onto the new save */
-};
 
 struct tfs_store;
 struct tfs_job;
@@ -81,12 +73,6 @@ struct tfs_store_client {
     void (*publish)(void *arg, struct tfs_store *store, const struct tfs_publication *change);
     /* Is anything being written that the store has not seen? A reload would be a conflict. */
     bool (*is_editing)(void *arg, struct tfs_store *store);
-    /* Puts aside what `ours` says otherwise than `theirs`, durably where a journal holds it: 0, or
-     * an errno when not all could be, and it is asked again. */
-    int (*set_aside)(void *arg, struct tfs_store *store, const struct tfs_doc *theirs,
-                     const struct tfs_doc *ours);
-    /* What is being written was meant for a save that is no more. */
-    void (*outdate)(void *arg, struct tfs_store *store);
     /* The save cannot be read any more, or can again: every file reads differently. */
     void (*turned)(void *arg, struct tfs_store *store);
     /* Does what is due, which may submit jobs. `last`: everything is due. Returns when there will
@@ -105,8 +91,7 @@ struct tfs_store_options {
     bool commit_auto;        /* edits of a burst go to the journal, others into the save at once */
     unsigned commit_seconds; /* N: the save follows within N seconds, the journal at close. With
                               * neither, every close is a commit */
-    enum tfs_conflict conflict;
-    int64_t (*now)(void); /* the clock; NULL: tfs_now_ms */
+    int64_t (*now)(void);    /* the clock; NULL: tfs_now_ms */
 };
 
 /* Takes over `save`, but for a failure. The thread does not run yet. */

@@ -78,18 +78,11 @@ static bool wants_durable(const struct tfs_job *job)
     return job->edited || job->saves;
 }
 
-/* After a conflict nothing is left to be saved when our edits were set aside. */
-static void note_overruled(struct tfs_store *store, int conflict)
-{
-    store->overruled = store->overruled || (conflict == -ESTALE && !tfs_store_differs(store));
-}
-
 static void note_failure(struct tfs_store *store, int result, const struct tfs_error *err)
 {
     if (result != -ESTALE || !store->conflict)
         tfs_store_log(store, err);
     store->conflict = store->conflict || (result == -ESTALE && tfs_store_differs(store));
-    note_overruled(store, result);
     tfs_pace_failed(&store->pace, tfs_store_now(store));
 }
 
@@ -111,7 +104,6 @@ static void finish_job(struct tfs_store *store, struct tfs_job *job, struct dura
     }
     if (job->kind->settle != NULL)
         job->kind->settle(job);
-    store->overruled = store->overruled && !(job->barrier && job->result == -ESTALE);
 }
 
 static void append_job(struct tfs_job **list, struct tfs_job *job)
@@ -162,13 +154,8 @@ static void end_rewrite(struct tfs_store *store, struct tfs_job **done)
     if (!has_rewrite_ended(store))
         return;
     int result = tfs_store_rewrite_end(store, &err);
-    if (result == -ESTALE && tfs_container_is_database(store->save->container)) {
-        result = tfs_store_settle_conflict(store, &err);
-        if (result == 0 && tfs_store_differs(store)) {
-            tfs_store_rewrite_begin(store); /* ends at once: such a container has no writer */
-            result = tfs_store_rewrite_end(store, &err);
-        }
-    }
+    if (result == -ESTALE && tfs_container_is_database(store->save->container))
+        result = tfs_store_fail_conflict(&err);
     finish_rewrite(store, result, &err, done);
 }
 
@@ -239,7 +226,7 @@ static void make_durable(struct tfs_store *store, struct tfs_job *jobs, enum rou
         accept_job(store, jobs, route, journal, done);
     }
     if (!tfs_store_differs(store))
-        tfs_pace_saved(&store->pace); /* what was staged may have been set aside */
+        tfs_pace_saved(&store->pace);
     if (tfs_store_is_rewriting(store))
         return;
     if (store->after != NULL || is_rewrite_due(store) || (last && tfs_store_differs(store)))
@@ -249,18 +236,11 @@ static void make_durable(struct tfs_store *store, struct tfs_job *jobs, enum rou
 /* ---- one batch ------------------------------------------------------------------------------- */
 
 /* An edit of what is shown would take back what others wrote. */
-static int apply_job(struct tfs_store *store, struct tfs_job *job, bool last)
+static int apply_job(struct tfs_store *store, struct tfs_job *job, int outside, bool last)
 {
     if (store->unshown)
-        return -ENOMEM;
+        return outside < 0 ? outside : -ENOMEM;
     return job->kind->apply != NULL ? job->kind->apply(job, last) : 0;
-}
-
-/* Neither a save that is no longer there is "on disk", nor edits that were set aside since their
- * close said 0: the next barrier tells, and all that are in one batch with it. */
-static int result_of_barrier(const struct tfs_store *store, int outside)
-{
-    return outside == 0 && store->overruled ? -ESTALE : outside;
 }
 
 static bool is_editing(struct tfs_store *store, const struct tfs_job *jobs)
@@ -296,13 +276,11 @@ static int look_outside(struct tfs_store *store, const struct tfs_job *jobs, boo
     if (!store->polls && !last && !store->unshown && read_what_is_known(store, jobs))
         return 0;
     const bool editing = is_editing(store, jobs), waited = store->unshown;
-    /* With edits under way the rewrite decides what to do about a changed save, but for `theirs`
-     * and `mine`, which must be settled before the edits are put on a document. */
-    if (!editing || store->options.conflict != TFS_CONFLICT_ASK || store->unshown)
+    /* With edits under way the rewrite decides what to do about a changed save. */
+    if (!editing || store->unshown)
         outside = tfs_store_look(store, editing, &err);
     if (outside < 0 && err.text[0] != '\0' && !store->conflict && !(waited && store->unshown))
         tfs_store_log(store, &err);
-    note_overruled(store, outside);
     return outside;
 }
 
@@ -311,9 +289,10 @@ static void apply_batch(struct tfs_store *store, struct tfs_job *jobs, bool last
     const int outside = look_outside(store, jobs, last);
 
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
-        job->result = apply_job(store, job, last);
+        job->result = apply_job(store, job, outside, last);
+        /* A save that is no longer there is not "on disk". */
         if (job->result == 0 && job->barrier)
-            job->result = result_of_barrier(store, outside);
+            job->result = outside;
     }
 }
 
