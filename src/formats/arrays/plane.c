@@ -130,12 +130,12 @@ static void show_runs(const struct tfs_cells *cells, unsigned plane, size_t firs
 {
     struct tfs_cells_runs runs;
 
-    tfs_cells_runs_begin(&runs, cells, 1u << plane);
+    tfs_cells_runs_begin(&runs, cells);
     while (runs.end < end && tfs_cells_runs_next(&runs)) {
         const size_t begin = runs.end - runs.count;
         const size_t low = begin > first ? begin : first, high = runs.end < end ? runs.end : end;
         if (low < high)
-            memset(values + (low - first), (int)runs.values[plane], high - low);
+            memset(values + (low - first), runs.values[plane], high - low);
     }
 }
 
@@ -156,7 +156,7 @@ int tfs_array_layers(const struct tfs_array *a, const struct tfs_chunk *chunk, u
     const struct tfs_cells_plane *p = &cells->planes[a->plane];
     if (a->flat && cells->count < tfs_array_volume(a))
         memset(values, 0, count * a->width);
-    if (cells->damage == NULL && kind->next_run != NULL)
+    if (cells->damage == NULL && kind->next_runs != NULL)
         show_runs(cells, a->plane, first, first + count, values);
     else if (cells->damage != NULL || p->values == NULL)
         tfs_values_fill(values, a->width, count, a->empty);

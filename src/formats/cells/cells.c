@@ -85,6 +85,23 @@ static void fetch(struct tfs_cells *cells, struct tfs_error *why)
     tfs_error_reset(why);
 }
 
+static void summarize(struct tfs_cells *cells)
+{
+    struct tfs_cells_summary *s = &cells->summary;
+    struct tfs_cells_runs runs;
+    uint64_t first = 0, differs = 0, values;
+
+    tfs_cells_runs_begin(&runs, cells);
+    while (tfs_cells_runs_next(&runs)) {
+        memcpy(&values, runs.values, sizeof(values));
+        first = runs.end == runs.count ? values : first;
+        differs |= values ^ first;
+        s->there[runs.values[0]] = true;
+    }
+    memcpy(s->first, &first, sizeof(first));
+    memcpy(s->differs, &differs, sizeof(differs));
+}
+
 static int make(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                 unsigned wanted, struct tfs_error *warning, struct tfs_cells **cells,
                 struct tfs_error *err)
@@ -107,7 +124,9 @@ static int make(struct tfs_save *save, const struct tfs_doc *doc, const struct t
         made->planes[i].form = made->kind->planes[i].form;
     fetch(made, &why);
     if (why.code == 0)
-        made->kind->decode(made, wanted, &why);
+        made->kind->decode(made, wanted & (TFS_CELLS_ALL | TFS_CELLS_CHECK), &why);
+    if (why.code == 0 && (wanted & TFS_CELLS_SUMMARY) != 0)
+        summarize(made);
     made->doc = NULL;
     made->warning = NULL;
     made->decoded = wanted;
@@ -241,7 +260,10 @@ int tfs_cells_keep(struct tfs_save *save, const struct tfs_doc *doc,
 {
     const struct tfs_chunk *stored = tfs_doc_find(doc, fetched->key);
     const struct tfs_chunk *chunk = stored != NULL ? stored : fetched;
-    const struct wanted asked = {chunk, wanted & ((1u << save->tree->cells->count) - 1)};
+    const struct tfs_cells_kind *kind = save->tree->cells;
+    const unsigned planes = (1u << kind->count) - 1;
+    const struct wanted asked = {
+        chunk, wanted & (kind->next_runs != NULL ? planes | TFS_CELLS_SUMMARY : planes)};
     struct tfs_cells_cache *cache;
 
     if (find_cache(save, &cache, err) < 0)
@@ -305,7 +327,8 @@ int tfs_cells_damaged(struct tfs_save *save, const struct tfs_doc *doc, struct t
 
     if (kind == NULL)
         return 0;
-    if (tfs_cells_open(save, doc, key, tfs_cells_runs_need(kind, TFS_CELLS_ALL), &cells, &why) < 0)
+    if (tfs_cells_open(save, doc, key, tfs_cells_runs_need(kind, TFS_CELLS_ALL) | TFS_CELLS_SUMMARY,
+                       &cells, &why) < 0)
         return why.code == -ENOENT ? 0 : why.code;
     const bool damaged = cells->damage != NULL;
     tfs_cells_unref(cells);
@@ -416,31 +439,22 @@ size_t tfs_plane_run(const struct tfs_cells_plane *plane, size_t i, size_t limit
 
 unsigned tfs_cells_runs_need(const struct tfs_cells_kind *kind, unsigned planes)
 {
-    return kind->next_run != NULL ? 0 : planes;
+    return kind->next_runs != NULL ? 0 : planes;
 }
 
-void tfs_cells_runs_begin(struct tfs_cells_runs *runs, const struct tfs_cells *cells,
-                          unsigned planes)
+void tfs_cells_runs_begin(struct tfs_cells_runs *runs, const struct tfs_cells *cells)
 {
-    *runs = (struct tfs_cells_runs){
-        .cells = cells, .planes = planes, .stored = tfs_cursor_init(tfs_blob_span(cells->stored))};
+    *runs = (struct tfs_cells_runs){.kind = cells->kind,
+                                    .stored = tfs_cursor_init(tfs_blob_span(cells->stored))};
 }
 
 bool tfs_cells_runs_find(struct tfs_cells_runs *runs)
 {
-    const struct tfs_cells *cells = runs->cells;
-    const size_t at = runs->end;
+    const size_t room = sizeof(runs->next) / sizeof(runs->next[0]);
 
-    if (at == cells->count)
-        return false;
-    runs->end = cells->count;
-    for (unsigned i = 0; i < cells->kind->count; i++)
-        if ((runs->planes >> i & 1) != 0) {
-            runs->values[i] = tfs_plane_get(&cells->planes[i], at);
-            runs->end = at + tfs_plane_run(&cells->planes[i], at, runs->end);
-        }
-    runs->count = runs->end - at;
-    return true;
+    runs->at = runs->next;
+    runs->behind = runs->next + runs->kind->next_runs(&runs->stored, runs->next, room);
+    return runs->at < runs->behind;
 }
 
 /* ---- values in 32 bits ----------------------------------------------------------------------- */

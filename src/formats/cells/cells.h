@@ -83,6 +83,13 @@ struct tfs_cells_plane {
     bool filled;  /* all voxels have the one value that is there */
 };
 
+/* What all runs of a chunk say. */
+struct tfs_cells_summary {
+    uint8_t first[TFS_PLANES_MAX];
+    uint8_t differs[TFS_PLANES_MAX]; /* bits in which a later value is not as the first; by plane */
+    bool there[UINT8_MAX + 1];       /* which values of plane 0 occur */
+};
+
 struct tfs_cells {
     atomic_uint refs;
     const struct tfs_cells_kind *kind;
@@ -101,7 +108,8 @@ struct tfs_cells {
     size_t count;     /* of voxels; 0: the chunk has none yet */
     unsigned decoded; /* bit i: plane i */
     struct tfs_cells_plane planes[TFS_PLANES_MAX];
-    struct tfs_span *names; /* the table of names */
+    struct tfs_cells_summary summary; /* of runs, with TFS_CELLS_SUMMARY */
+    struct tfs_span *names;           /* the table of names */
     uint32_t name_count;
     void *own;                       /* the game's */
     size_t weight;                   /* bytes of memory of all of this */
@@ -112,6 +120,12 @@ struct tfs_cells {
 struct tfs_cells_like {
     unsigned version;
     unsigned widths[TFS_PLANES_MAX];
+};
+
+/* Voxels in a row with the same values, of planes of bytes. */
+struct tfs_cells_run {
+    uint8_t values[TFS_PLANES_MAX];
+    size_t count;
 };
 
 /* The number of a name. */
@@ -145,9 +159,9 @@ struct tfs_cells_kind {
      * tfs_cells_alloc. EBADMSG, ENOTSUP, EFBIG: the chunk is damaged. */
     int (*decode)(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err);
     /* Of a game that stores runs of equal voxels, whose planes have bytes and no table of names:
-     * the next of cells->stored, so that who reads all voxels needs no planes. False: there are no
-     * more. NULL: it does not. */
-    bool (*next_run)(struct tfs_cursor *stored, uint64_t values[TFS_PLANES_MAX], size_t *count);
+     * the next ones of cells->stored, at most `room`, so that who reads all voxels needs no planes.
+     * Returns how many; 0: there are no more. NULL: it does not. */
+    size_t (*next_runs)(struct tfs_cursor *stored, struct tfs_cells_run *runs, size_t room);
     /* Layers `from` to `to` of plane 0, names, as shorts: the number of each voxel's name. The fast
      * path of the bench row "a region into NumPy". NULL: cells say them. */
     int (*numbers)(struct tfs_span stored, uint32_t from, uint32_t to, tfs_number_fn number,
@@ -226,8 +240,9 @@ static inline struct tfs_voxel_size tfs_cells_size(const struct tfs_cells_kind *
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-#define TFS_CELLS_CHECK (1u << TFS_PLANES_MAX)
-#define TFS_CELLS_ALL   (TFS_CELLS_CHECK - 1) /* planes */
+#define TFS_CELLS_CHECK   (1u << TFS_PLANES_MAX)
+#define TFS_CELLS_SUMMARY (2u << TFS_PLANES_MAX) /* where the game stores runs */
+#define TFS_CELLS_ALL     (TFS_CELLS_CHECK - 1)  /* planes */
 
 /* The cells of a chunk, with the planes that are wanted; what does not decode has `damage`. From
  * the save's cache, which gets them. ENOENT: there is no such chunk. */
@@ -362,33 +377,32 @@ struct tfs_grid_rules tfs_plane_rules(const struct tfs_plane *plane,
                                       const struct tfs_plane_form *form, struct tfs_voxel_size size,
                                       char range[TFS_PLANE_RANGE]);
 
-/* ---- all voxels, run by run ------------------------------------------------------------------ */
+/* ---- runs that a game stores ----------------------------------------------------------------- */
 
-/* Voxels in a row with the same values in all of some planes. */
 struct tfs_cells_runs {
-    uint64_t values[TFS_PLANES_MAX]; /* of those planes */
+    const uint8_t *values; /* of all planes */
     size_t count;
     size_t end; /* the voxel behind them */
 
     /* For cells.c only. */
-    const struct tfs_cells *cells;
-    unsigned planes;
+    const struct tfs_cells_kind *kind;
     struct tfs_cursor stored;
+    const struct tfs_cells_run *at, *behind; /* of the following */
+    struct tfs_cells_run next[64];
 };
 
-/* The planes that must be decoded for runs of these. */
+/* The planes that must be decoded by who needs these, or the runs where the game stores them. */
 unsigned tfs_cells_runs_need(const struct tfs_cells_kind *kind, unsigned planes);
-/* `planes`: bit i: plane i. Neighbours may have the same values. */
-void tfs_cells_runs_begin(struct tfs_cells_runs *runs, const struct tfs_cells *cells,
-                          unsigned planes);
+/* Of a kind that has runs. Neighbours may have the same values. */
+void tfs_cells_runs_begin(struct tfs_cells_runs *runs, const struct tfs_cells *cells);
 bool tfs_cells_runs_find(struct tfs_cells_runs *runs); /* for the following alone */
 
 static inline bool tfs_cells_runs_next(struct tfs_cells_runs *runs)
 {
-    if (runs->cells->kind->next_run == NULL)
-        return tfs_cells_runs_find(runs);
-    if (!runs->cells->kind->next_run(&runs->stored, runs->values, &runs->count))
+    if (runs->at == runs->behind && !tfs_cells_runs_find(runs))
         return false;
+    runs->values = runs->at->values;
+    runs->count = runs->at++->count;
     runs->end += runs->count;
     return true;
 }

@@ -183,33 +183,20 @@ static int sum_names(struct tfs_chunk_count *sum, struct tfs_error *err)
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 /* The values of a voxel and how many there are of it, in whole words. */
-static void add_run(const struct tfs_cells_kind *kind, const uint64_t *values, size_t count,
+static void add_run(const struct tfs_cells_kind *kind, const struct tfs_cells_run *run,
                     struct tfs_buf *same)
 {
-    const uint32_t run = (uint32_t)count;
-    const size_t most = sizeof(uint64_t) * TFS_PLANES_MAX + sizeof(run);
+    const uint32_t count = (uint32_t)run->count;
+    const size_t size = (kind->count + sizeof(count) - 1) / sizeof(count) * sizeof(count);
+    const size_t most = sizeof(run->values) + sizeof(count);
     uint8_t *bytes =
         same->capacity - same->size < most ? tfs_buf_reserve(same, most) : same->data + same->size;
-    size_t size = 0;
 
     if (bytes == NULL)
         return;
-    for (unsigned p = 0; p < kind->count; p++) {
-        memcpy(bytes + size, &values[p], sizeof(values[p]));
-        size += kind->planes[p].form.width;
-    }
-    size = (size + sizeof(run) - 1) / sizeof(run) * sizeof(run);
-    memcpy(bytes + size, &run, sizeof(run));
-    same->size += size + sizeof(run);
-}
-
-static bool same_values(const struct tfs_cells_kind *kind, const uint64_t *a, const uint64_t *b)
-{
-    uint64_t differs = 0;
-
-    for (unsigned p = 0; p < kind->count; p++)
-        differs |= a[p] ^ b[p];
-    return differs == 0;
+    memcpy(bytes, run->values, sizeof(run->values));
+    memcpy(bytes + size, &count, sizeof(count));
+    same->size += size + sizeof(count);
 }
 
 /* Runs of equal voxels are the same however the game stores them. The first is of empty voxels, if
@@ -218,21 +205,21 @@ static int sum_runs(struct tfs_chunk_count *sum, struct tfs_error *err)
 {
     const struct tfs_cells_kind *kind = sum->pool.kind;
     uint64_t counts[UINT8_MAX + 1] = {0};
+    struct tfs_cells_run run = {.count = 0};
     struct tfs_voxel v = {.version = 0};
     struct tfs_cells_runs runs;
-    size_t count = 0;
 
-    tfs_cells_runs_begin(&runs, sum->chunk.cells, tfs_voxel_planes(kind));
+    tfs_cells_runs_begin(&runs, sum->chunk.cells);
     while (tfs_cells_runs_next(&runs)) {
         counts[runs.values[0]] += runs.count;
-        if (!same_values(kind, runs.values, v.values)) {
-            add_run(kind, v.values, count, &sum->same);
-            memcpy(v.values, runs.values, sizeof(v.values));
-            count = 0;
+        if (memcmp(runs.values, run.values, sizeof(run.values)) != 0) {
+            add_run(kind, &run, &sum->same);
+            memcpy(run.values, runs.values, sizeof(run.values));
+            run.count = 0;
         }
-        count += runs.count;
+        run.count += runs.count;
     }
-    add_run(kind, v.values, count, &sum->same);
+    add_run(kind, &run, &sum->same);
     for (v.values[0] = 0; v.values[0] <= kind->planes[0].form.high && err->code == 0; v.values[0]++)
         if (counts[v.values[0]] > 0)
             count_voxels(sum, &v, counts[v.values[0]], err);
@@ -386,7 +373,7 @@ static int sum_cells(struct tfs_chunk_count *sum, struct tfs_error *err)
         return 0;
     if (sum->pool.kind->form != NULL)
         return sum_numbers(sum, err);
-    return sum->pool.kind->next_run != NULL ? sum_runs(sum, err) : sum_names(sum, err);
+    return sum->pool.kind->next_runs != NULL ? sum_runs(sum, err) : sum_names(sum, err);
 }
 
 static int add_files(struct tfs_chunk_count *sum, const struct tfs_side *side, struct tfs_key key,

@@ -99,7 +99,7 @@ static void scan_runs(const struct tfs_cells *cells, struct tfs_column *columns)
     size_t at = 0;
     uint32_t y = 0;
 
-    tfs_cells_runs_begin(&runs, cells, 1);
+    tfs_cells_runs_begin(&runs, cells);
     while (tfs_cells_runs_next(&runs)) {
         if (looks[runs.values[0]].kind == TFS_LOOK_UNKNOWN)
             looks[runs.values[0]] = cells->kind->look(runs.values[0]);
@@ -130,7 +130,7 @@ int tfs_columns_of(struct tfs_save *save, const struct tfs_doc *doc, const struc
         return err->code;
     if (cells->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", cells->damage);
-    else if (kind->next_run != NULL)
+    else if (kind->next_runs != NULL)
         scan_runs(cells, columns);
     else
         scan_columns(cells, columns, err);

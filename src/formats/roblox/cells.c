@@ -38,16 +38,17 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
                        : tfs_rbx_records_decode(tfs_blob_span(cells->stored), log2, &planes, err);
 }
 
-static bool next_run(struct tfs_cursor *stored, uint64_t values[TFS_PLANES_MAX], size_t *count)
+static size_t next_runs(struct tfs_cursor *stored, struct tfs_cells_run *runs, size_t room)
 {
     struct tfs_rbx_run run;
+    size_t count = 0;
 
-    if (!tfs_rbx_run_take(stored, &run))
-        return false;
-    for (unsigned i = 0; i < TFS_RBX_PLANES; i++)
-        values[i] = tfs_rbx_cell_value(run.cell, i);
-    *count = run.count;
-    return true;
+    for (; count < room && tfs_rbx_run_take(stored, &run); count++) {
+        for (unsigned i = 0; i < sizeof(run.cell); i++)
+            runs[count].values[i] = (uint8_t)tfs_rbx_cell_value(run.cell, i);
+        runs[count].count = run.count;
+    }
+    return count;
 }
 
 static struct tfs_voxel_size group_size(const struct tfs_doc *doc, uint32_t group)
@@ -199,7 +200,7 @@ const struct tfs_cells_kind tfs_rbx_cells = {
     .group_size = group_size,
     .flags = TFS_CELLS_ABSENT_EMPTY,
     .decode = decode,
-    .next_run = next_run,
+    .next_runs = next_runs,
     .look = look,
     .settle = settle,
     .encode = encode,

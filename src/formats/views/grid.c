@@ -27,9 +27,10 @@ static int open_plane(struct tfs_save *save, const struct tfs_doc *doc, struct t
 {
     const unsigned plane = plane_of(at);
 
-    if (tfs_cells_need(save, doc, at.key, tfs_cells_runs_need(save->tree->cells, 1u << plane),
+    if (tfs_cells_need(save, doc, at.key,
+                       tfs_cells_runs_need(save->tree->cells, 1u << plane) | TFS_CELLS_SUMMARY,
                        cells, err) < 0 ||
-        (*cells)->planes[plane].values != NULL || (*cells)->kind->next_run != NULL)
+        (*cells)->planes[plane].values != NULL || (*cells)->kind->next_runs != NULL)
         return err->code;
     tfs_cells_unref(*cells);
     return tfs_fail(err, -ENOENT, "the chunk stores no %s", save->tree->cells->planes[plane].name);
@@ -59,35 +60,21 @@ static bool is_fillable(const struct tfs_cells_kind *kind, unsigned plane)
 
 /* What a text depends on beside its rows. */
 struct summary {
-    uint64_t first;            /* value */
-    bool uniform;              /* all others are equal */
-    bool there[UINT8_MAX + 1]; /* of values that the game names: which occur */
+    uint64_t first; /* value */
+    bool uniform;   /* all others are equal */
 };
 
-static void summarize(const struct tfs_cells *cells, unsigned number, struct summary *s)
+static struct summary summarize(const struct tfs_cells *cells, unsigned number)
 {
     const struct tfs_cells_plane *plane = &cells->planes[number];
-    struct tfs_cells_runs runs;
 
-    *s = (struct summary){.uniform = true};
-    if ((cells->kind->planes[number].flags & TFS_PLANE_ROWS) != 0) {
-        s->uniform = false;
-        return;
-    }
-    if (cells->kind->next_run == NULL) {
-        s->first = tfs_plane_get(plane, 0);
-        s->uniform = is_fillable(cells->kind, number) ? plane->filled
-                                                      : tfs_plane_uniform(plane, cells->count);
-        return;
-    }
-    const bool named = cells->kind->planes[number].name_of != NULL;
-    tfs_cells_runs_begin(&runs, cells, 1u << number);
-    while ((named || s->uniform) && tfs_cells_runs_next(&runs)) {
-        const uint64_t value = runs.values[number];
-        s->first = runs.end == runs.count ? value : s->first;
-        s->uniform = s->uniform && value == s->first;
-        s->there[value] = true;
-    }
+    if ((cells->kind->planes[number].flags & TFS_PLANE_ROWS) != 0)
+        return (struct summary){.uniform = false};
+    if (cells->kind->next_runs != NULL)
+        return (struct summary){cells->summary.first[number], cells->summary.differs[number] == 0};
+    return (struct summary){tfs_plane_get(plane, 0), is_fillable(cells->kind, number)
+                                                         ? plane->filled
+                                                         : tfs_plane_uniform(plane, cells->count)};
 }
 
 /* `# 2 Grass` for each value that occurs, so that it can be searched for, and an empty line. */
@@ -115,7 +102,7 @@ static void next_values(void *arg, struct tfs_grid_run *next)
 {
     struct values *v = arg;
 
-    *next = (struct tfs_grid_run){(uint32_t)v->runs.values[v->plane], (uint32_t)v->runs.count};
+    *next = (struct tfs_grid_run){v->runs.values[v->plane], (uint32_t)v->runs.count};
     while (tfs_cells_runs_next(&v->runs) && v->runs.values[v->plane] == next->value)
         next->count += (uint32_t)v->runs.count;
 }
@@ -125,7 +112,7 @@ static void print_runs(const struct tfs_cells *cells, unsigned number,
 {
     struct values v = {.plane = number};
 
-    tfs_cells_runs_begin(&v.runs, cells, 1u << number);
+    tfs_cells_runs_begin(&v.runs, cells);
     (void)tfs_cells_runs_next(&v.runs);
     tfs_grid_print_runs(out, shape, next_values, &v);
 }
@@ -172,14 +159,14 @@ static int print_grid(const struct tfs_cells *cells, unsigned number, const stru
     if (cells->kind->form != NULL)
         tfs_buf_printf(out, WIDTH_KEYWORD " %u\n", 8 * plane->form.width);
     if (cells->kind->planes[number].name_of != NULL)
-        print_legend(&cells->kind->planes[number], s->there, out);
+        print_legend(&cells->kind->planes[number], cells->summary.there, out);
     if ((named || cells->kind->form != NULL) && !s->uniform)
         tfs_buf_u8(out, '\n');
     if (s->uniform && plane->form.width == sizeof(uint64_t))
         tfs_grid_print_fill64(out, &shape, s->first);
     else if (s->uniform)
         tfs_grid_print_fill(out, &shape, tfs_plane_narrow(&plane->form, s->first));
-    else if (cells->kind->next_run != NULL)
+    else if (cells->kind->next_runs != NULL)
         print_runs(cells, number, &shape, out);
     else
         print_rows(cells, plane, &shape, out, err);
@@ -209,7 +196,7 @@ static int64_t head_size(const struct tfs_cells *cells, unsigned number, const s
     if (cells->planes[number].form.kind == TFS_PLANE_NAMES)
         return (int64_t)palette_size(cells, TFS_PALETTE_KEYWORD) + !s->uniform;
     if (cells->kind->planes[number].name_of != NULL)
-        print_legend(&cells->kind->planes[number], s->there, &legend);
+        print_legend(&cells->kind->planes[number], cells->summary.there, &legend);
     const int64_t size = legend.failed ? -ENOMEM : (int64_t)legend.size;
     tfs_buf_release(&legend);
     return size;
@@ -230,11 +217,10 @@ int tfs_cells_grid_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
 {
     const unsigned number = plane_of(at);
     struct tfs_cells *cells;
-    struct summary s;
 
     if (open_plane(save, doc, at, &cells, err) < 0)
         return err->code;
-    summarize(cells, number, &s);
+    const struct summary s = summarize(cells, number);
     if (tfs_cells_check_text(rows_size(cells, number, &s), err) == 0)
         print_grid(cells, number, &s, out, err);
     tfs_cells_unref(cells);
@@ -246,13 +232,12 @@ int64_t tfs_cells_grid_size(struct tfs_save *save, const struct tfs_doc *doc, st
     const unsigned number = plane_of(at);
     struct tfs_error ignored = {0};
     struct tfs_cells *cells;
-    struct summary s;
 
     const bool always = (save->tree->cells->planes[number].flags & TFS_PLANE_ROWS) != 0;
     if ((always ? tfs_cells_need(save, doc, at.key, 0, &cells, &ignored)
                 : open_plane(save, doc, at, &cells, &ignored)) < 0)
         return ignored.code;
-    summarize(cells, number, &s);
+    const struct summary s = summarize(cells, number);
     const uint64_t rows = rows_size(cells, number, &s);
     const int64_t head = head_size(cells, number, &s);
     tfs_cells_check_text(rows, &ignored);

@@ -16,7 +16,8 @@
 #include "text/decimal.h"
 #include "text/name.h"
 
-#define VALUE_MAX 64 /* characters of a value; a name that the game gives has fewer */
+/* Characters of a value; a name that the game gives has fewer. */
+#define VALUE_MAX (TFS_VOXEL_STEP - 1)
 
 /* The planes that are columns. */
 struct columns {
@@ -119,12 +120,11 @@ static void add_entries(struct tfs_voxel_lines *lines, const struct tfs_cells *c
 {
     const struct tfs_cells_plane *plane = &cells->planes[0];
     const uint32_t *entries = plane->values;
-    const size_t layer = (size_t)cells->size.x * cells->size.z;
+    const size_t layer = plane->filled ? cells->count : (size_t)cells->size.x * cells->size.z;
 
     for (size_t i = 0; i < cells->count; i += layer)
         if (tfs_plane_run(plane, i, i + layer) == layer)
-            tfs_voxel_lines_add(lines, (uint32_t)layer,
-                                &p->entries[entries[plane->filled ? 0 : i]]);
+            tfs_voxel_lines_add(lines, (uint32_t)layer, &p->entries[entries[i]]);
         else
             tfs_voxel_lines_add_rows(lines, cells->size.z, entries + i, p->entries);
 }
@@ -195,26 +195,121 @@ static size_t print_values(const struct tfs_cells *cells, const struct columns *
     return (size_t)(at - text);
 }
 
-static int add_runs(struct tfs_voxel_lines *lines, const struct tfs_cells *cells,
-                    const struct columns *c, const struct printed *p, struct tfs_error *err)
+/* Lines of `count` voxels with these values. `text` has room for what is behind the coordinates. */
+static void add_values(struct tfs_voxel_lines *lines, const struct tfs_cells *cells,
+                       const struct columns *c, const struct printed *p, const uint64_t *values,
+                       size_t count, uint8_t *text)
 {
-    const struct tfs_voxel_values none = {.text = (const uint8_t *)""};
+    struct tfs_voxel_values line = {.text = text, .lines = 1};
+
+    if (has_line(cells, c, p, values))
+        line.size = (uint32_t)print_values(cells, c, p, values, text);
+    tfs_voxel_lines_add(lines, (uint32_t)count, &line);
+}
+
+/* Voxels with the same values in all columns at once. */
+static int add_planes(struct tfs_voxel_lines *lines, const struct tfs_cells *cells,
+                      const struct columns *c, const struct printed *p, struct tfs_error *err)
+{
     uint8_t *text = calloc(1, values_room(cells, c, p));
-    struct tfs_voxel_values values = {text, 0, 1};
-    struct tfs_cells_runs runs;
+    uint64_t values[TFS_PLANES_MAX];
 
     if (text == NULL)
         return tfs_fail_memory(err);
-    tfs_cells_runs_begin(&runs, cells, plane_bits(cells->kind));
-    while (tfs_cells_runs_next(&runs)) {
-        const bool line = has_line(cells, c, p, runs.values);
-        if (line)
-            values.size = (uint32_t)print_values(cells, c, p, runs.values, text);
-        tfs_voxel_lines_add(lines, (uint32_t)runs.count, line ? &values : &none);
+    for (size_t i = 0, end; i < cells->count; i = end) {
+        end = cells->count;
+        for (unsigned k = 0; k < c->head.count; k++) {
+            const struct tfs_cells_plane *plane = &cells->planes[c->planes[k]];
+            values[c->planes[k]] = tfs_plane_get(plane, i);
+            end = i + tfs_plane_run(plane, i, end);
+        }
+        add_values(lines, cells, c, p, values, end - i, text);
     }
     free(text);
     return 0;
 }
+
+/* ---- runs that the game stores --------------------------------------------------------------- */
+
+/* How the values of the columns are printed, with what is behind them. */
+struct texts {
+    const struct columns *columns;
+    uint32_t sizes[TFS_PLANES_MAX][UINT8_MAX + 1]; /* 0: the value was not met so far */
+    uint32_t at[TFS_PLANES_MAX][UINT8_MAX + 1];
+    struct tfs_buf text;
+};
+
+#define SAYS 0x1000 /* added to the size where a voxel with the value has a line */
+
+static void meet(struct texts *t, const struct tfs_cells *cells, unsigned k, uint8_t value)
+{
+    const unsigned number = t->columns->planes[k];
+    const struct tfs_plane *plane = &cells->kind->planes[number];
+    const bool says = (plane->flags & TFS_PLANE_DECIDES) != 0 && value != plane->form.empty;
+    uint8_t *out = tfs_buf_reserve(&t->text, VALUE_MAX + TFS_VOXEL_STEP);
+
+    if (out == NULL || t->sizes[k][value] > 0)
+        return;
+    const uint32_t size = (uint32_t)print_value(cells, number, value, out);
+    out[size] = k + 1 < t->columns->head.count ? ',' : '\n';
+    t->at[k][value] = (uint32_t)t->text.size;
+    t->sizes[k][value] = size + 1 + (says ? SAYS : 0);
+    t->text.size += size + 1;
+}
+
+/* 0: one of the values was not met so far. */
+static uint32_t measure_values(const struct texts *t, const uint8_t *values)
+{
+    uint32_t all = 0;
+
+    for (unsigned k = 0; k < t->columns->head.count; k++) {
+        const uint32_t size = t->sizes[k][values[t->columns->planes[k]]];
+        if (size == 0)
+            return 0;
+        all += size;
+    }
+    return all;
+}
+
+static void copy_values(const struct texts *t, const uint8_t *values, uint8_t *out)
+{
+    for (unsigned k = 0; k < t->columns->head.count; k++) {
+        const uint8_t value = values[t->columns->planes[k]];
+        memcpy(out, t->text.data + t->at[k][value], TFS_VOXEL_STEP);
+        out += t->sizes[k][value] % SAYS;
+    }
+}
+
+/* Each value is printed once: the rows "sizes" and "roblox" of the bench. */
+static int add_runs(struct tfs_voxel_lines *lines, const struct tfs_cells *cells,
+                    const struct columns *c, struct tfs_error *err)
+{
+    uint8_t text[(TFS_PLANES_MAX + 1) * TFS_VOXEL_STEP];
+    struct tfs_cells_runs runs;
+    struct texts t;
+
+    t.columns = c;
+    t.text = (struct tfs_buf){0};
+    memset(t.sizes, 0, c->head.count * sizeof(t.sizes[0]));
+    tfs_cells_runs_begin(&runs, cells);
+    while (tfs_cells_runs_next(&runs) && !t.text.failed) {
+        uint32_t size = measure_values(&t, runs.values);
+        if (size == 0) {
+            for (unsigned k = 0; k < c->head.count; k++)
+                meet(&t, cells, k, runs.values[c->planes[k]]);
+            size = measure_values(&t, runs.values);
+        }
+        const struct tfs_voxel_values line = {text, size < SAYS ? 0 : size % SAYS, 1};
+        if (lines->out != NULL && line.size > 0)
+            copy_values(&t, runs.values, text);
+        tfs_voxel_lines_add(lines, (uint32_t)runs.count, &line);
+    }
+    tfs_buf_check(&t.text, err);
+    tfs_buf_release(&t.text);
+    return err->code;
+}
+
+/* ---- all lines ------------------------------------------------------------------------------- */
 
 /* All lines; `out` NULL: their size alone. */
 static int print_lines(const struct tfs_cells *cells, const struct columns *c, struct tfs_buf *out,
@@ -230,15 +325,14 @@ static int print_lines(const struct tfs_cells *cells, const struct columns *c, s
         return 0;
     if (print_names(cells, alone ? '\n' : ',', &p, err) == 0 &&
         tfs_voxel_lines_open(&lines, &box, out, err) == 0) {
-        if (!named && cells->kind->next_run == NULL)
+        if (cells->kind->next_runs != NULL)
+            add_runs(&lines, cells, c, err);
+        else if (!named)
             tfs_cells_number_lines(&lines, cells, c->planes, c->head.count, err);
-        else if (alone && !cells->planes[0].filled)
-            add_entries(&lines, cells, &p);
         else if (alone)
-            tfs_voxel_lines_add(&lines, (uint32_t)cells->count,
-                                &p.entries[tfs_plane_get(&cells->planes[0], 0)]);
+            add_entries(&lines, cells, &p);
         else
-            add_runs(&lines, cells, c, &p, err);
+            add_planes(&lines, cells, c, &p, err);
         *size = lines.size;
         tfs_voxel_lines_close(&lines);
     }
