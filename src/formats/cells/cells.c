@@ -362,12 +362,14 @@ bool tfs_plane_uniform(const struct tfs_cells_plane *plane, size_t count)
     return plane->filled || memcmp(bytes, bytes + size, (count - 1) * size) == 0;
 }
 
-void tfs_plane_set_all(struct tfs_cells_plane *plane, size_t count, uint64_t value)
+void tfs_plane_set_all(struct tfs_cells_plane *plane, size_t first, size_t count, uint64_t value)
 {
-    if (value == 0 || tfs_plane_size(&plane->form) == 1)
-        memset(plane->values, (int)value, count * tfs_plane_size(&plane->form));
+    const size_t size = tfs_plane_size(&plane->form);
+
+    if (value == 0 || size == 1)
+        memset((uint8_t *)plane->values + first * size, (int)value, count * size);
     else
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = first; i < first + count; i++)
             tfs_plane_set(plane, i, value);
 }
 

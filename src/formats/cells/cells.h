@@ -338,8 +338,8 @@ static inline void tfs_array_set(uint8_t *values, unsigned size, size_t i, uint6
         values[i * size + b] = (uint8_t)value;
 }
 
-/* Gives all voxels of a plane that is not filled a value. */
-void tfs_plane_set_all(struct tfs_cells_plane *plane, size_t count, uint64_t value);
+/* Gives `count` voxels of a plane that is not filled a value. */
+void tfs_plane_set_all(struct tfs_cells_plane *plane, size_t first, size_t count, uint64_t value);
 /* Has a voxel a solid value, in a plane with TFS_PLANE_SOLID? */
 bool tfs_plane_has_solid(const struct tfs_cells_plane *plane, size_t count);
 /* Has every voxel the same value? */

@@ -196,7 +196,7 @@ int tfs_cells_edit_plane(struct tfs_cells_edit *e, unsigned plane, struct tfs_er
     if (had && !before->filled)
         memcpy(p->values, before->values, count * size);
     else
-        tfs_plane_set_all(p, count, had ? tfs_plane_get(before, 0) : p->form.empty);
+        tfs_plane_set_all(p, 0, count, had ? tfs_plane_get(before, 0) : p->form.empty);
     return 0;
 }
 

@@ -248,10 +248,11 @@ static int bin_empty(struct bins *b, struct bin *bin, struct tfs_error *err)
     const struct tfs_cells *cells = b->sum->chunk.cells;
     struct tfs_voxel v = b->sum->chunk.last;
 
+    if (bin->voxels == 0)
+        return 0;
     for (unsigned p = 0; p < cells->kind->count; p++)
         v.values[p] = tfs_plane_get(&cells->planes[p], bin->voxel);
-    if (bin->voxels > 0)
-        count_voxels(b->sum, &v, bin->voxels, err);
+    count_voxels(b->sum, &v, bin->voxels, err);
     bin->voxels = 0;
     return err->code;
 }
@@ -271,8 +272,15 @@ static int bin_add(struct bins *b, unsigned plane, uint64_t value, size_t voxel,
     return 0;
 }
 
-/* The planes that voxels are solid by, distances last: as they are named. */
-static unsigned find_solid(const struct tfs_cells *cells, unsigned planes[TFS_PLANES_MAX])
+/* A plane that voxels are solid by. */
+struct solid {
+    struct tfs_cells_plane plane;
+    unsigned number;
+    bool distance;
+};
+
+/* Distances last: as they are named. */
+static unsigned find_solid(const struct tfs_cells *cells, struct solid solid[TFS_PLANES_MAX])
 {
     unsigned count = 0;
 
@@ -281,7 +289,7 @@ static unsigned find_solid(const struct tfs_cells *cells, unsigned planes[TFS_PL
             const unsigned flags = cells->kind->planes[p].flags;
             if ((flags & TFS_PLANE_SOLID) != 0 && ((flags & TFS_PLANE_DISTANCE) != 0) == last &&
                 tfs_plane_has_solid(&cells->planes[p], cells->count))
-                planes[count++] = p;
+                solid[count++] = (struct solid){cells->planes[p], p, last == 1};
         }
     return count;
 }
@@ -310,25 +318,32 @@ static uint64_t count_saying(const struct tfs_cells *cells)
     return said;
 }
 
+/* The first plane that the voxel is solid by; NULL: it is not. */
+static const struct solid *solid_by(const struct solid *solid, unsigned count, size_t voxel,
+                                    uint64_t *value)
+{
+    for (const struct solid *end = solid + count; solid < end; solid++) {
+        *value = tfs_plane_get(&solid->plane, voxel);
+        if (tfs_plane_is_solid(&solid->plane.form, *value))
+            return solid;
+    }
+    return NULL;
+}
+
 /* Solid voxels have a short name. */
 static int count_numbers(struct tfs_chunk_count *sum, struct tfs_error *err)
 {
-    const struct tfs_cells *cells = sum->chunk.cells;
+    const size_t voxels = sum->chunk.cells->count;
     struct bins b = {.sum = sum};
-    unsigned planes[TFS_PLANES_MAX];
-    const unsigned count = find_solid(cells, planes);
+    struct solid solid[TFS_PLANES_MAX];
+    const unsigned count = find_solid(sum->chunk.cells, solid);
 
-    for (size_t i = 0; i < cells->count && count > 0; i++)
-        for (unsigned k = 0; k < count; k++) {
-            const struct tfs_cells_plane *plane = &cells->planes[planes[k]];
-            const uint64_t value = tfs_plane_get(plane, i);
-            const bool distance = (cells->kind->planes[planes[k]].flags & TFS_PLANE_DISTANCE) != 0;
-            if (!tfs_plane_is_solid(&plane->form, value))
-                continue;
-            if (bin_add(&b, planes[k], distance ? 0 : value, i, err) < 0)
-                return err->code;
-            break;
-        }
+    for (size_t i = 0; i < voxels && count > 0; i++) {
+        uint64_t value;
+        const struct solid *by = solid_by(solid, count, i, &value);
+        if (by != NULL && bin_add(&b, by->number, by->distance ? 0 : value, i, err) < 0)
+            return err->code;
+    }
     for (unsigned i = 0; i < BINS && count > 0; i++)
         if (bin_empty(&b, &b.bins[i], err) < 0)
             return err->code;

@@ -431,6 +431,7 @@ struct reading {
     /* Of the row, by plane: its values; and what not every voxel may have, bit i: of plane i. */
     uint64_t values[TFS_PLANES_MAX];
     unsigned odd;
+    size_t first, length; /* voxels that get these values next */
 };
 
 /* The entry of the name that a field prints. */
@@ -515,16 +516,17 @@ static int take_values(struct reading *r, const struct tfs_voxel_row *row, struc
     return 0;
 }
 
-static void set_values(struct reading *r, size_t voxel)
+static void set_values(struct reading *r)
 {
     for (unsigned n = 0; n < r->count; n++) {
         const unsigned k = r->used[n], plane = r->columns.planes[k];
-        if (r->named[k])
-            tfs_cells_edit_set(&r->edit, voxel, (uint32_t)r->values[plane]);
-        else
-            tfs_plane_set(&r->edit.planes[plane], voxel, r->values[plane]);
+        for (size_t i = 0; i < r->length && r->named[k]; i++)
+            tfs_cells_edit_set(&r->edit, r->first + i, (uint32_t)r->values[plane]);
+        if (!r->named[k])
+            tfs_plane_set_all(&r->edit.planes[plane], r->first, r->length, r->values[plane]);
     }
-    r->there[voxel] = true;
+    memset(r->there + r->first, true, r->length);
+    r->length = 0;
 }
 
 /* The row's values are odd ones. A voxel that has them already may keep them. In a new chunk, what
@@ -534,7 +536,7 @@ static int set_odd(struct reading *r, struct tfs_voxel_row *row, struct tfs_erro
     const struct tfs_cells *before = r->edit.before;
     bool same = true;
 
-    set_values(r, row->voxel);
+    set_values(r);
     for (unsigned k = 0; k < r->columns.head.count; k++) {
         const unsigned plane = r->columns.planes[k];
         same = same && tfs_plane_get(&before->planes[plane], row->voxel) == r->values[plane];
@@ -574,7 +576,7 @@ static int begin_plane(struct reading *r, unsigned k, struct tfs_error *err)
         r->rules[k] = tfs_plane_rules(&before->kind->planes[number], &plane->form, before->size,
                                       r->ranges[k]);
     if (tfs_cells_named(before) == NULL)
-        tfs_plane_set_all(plane, before->count, plane->form.empty);
+        tfs_plane_set_all(plane, 0, before->count, plane->form.empty);
     return 0;
 }
 
@@ -610,13 +612,19 @@ static int put_lines(struct reading *r, struct tfs_error *err)
     if (begin_planes(r, err) < 0)
         return err->code;
     while ((got = tfs_voxel_reader_next(&r->reader, &row, err)) == 1) {
+        if (row.again && r->odd == 0 && row.voxel == r->first + r->length) {
+            r->length++;
+            continue;
+        }
+        set_values(r);
         if (!row.again && take_values(r, &row, err) < 0)
             return err->code;
-        if (r->odd == 0)
-            set_values(r, row.voxel);
-        else if (set_odd(r, &row, err) < 0)
+        r->first = row.voxel;
+        r->length = 1;
+        if (r->odd != 0 && set_odd(r, &row, err) < 0)
             return err->code;
     }
+    set_values(r);
     if (got < 0 || clear_rest(r, err) < 0)
         return err->code;
     tfs_cells_edit_refill(&r->edit);
