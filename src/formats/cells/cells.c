@@ -476,24 +476,32 @@ uint32_t tfs_plane_narrow(const struct tfs_plane_form *form, uint64_t value)
                : (uint32_t)value;
 }
 
+#define WIDEN(type)                                                                                \
+    do {                                                                                           \
+        const type *narrow = (const type *)plane->values + first;                                  \
+        for (size_t i = 0; i < count; i++)                                                         \
+            values[i] = (uint32_t)narrow[i];                                                       \
+    } while (0)
+
 void tfs_plane_widen(const struct tfs_cells_plane *plane, size_t first, size_t count,
                      uint32_t *values)
 {
+    const bool is_signed = plane->form.kind == TFS_PLANE_SIGNED;
     const unsigned size = tfs_plane_size(&plane->form);
-    const uint8_t *bytes = plane->values;
-    const uint16_t *shorts = plane->values;
-    const uint32_t *words = plane->values;
 
-    for (size_t i = 0; i < count && plane->filled; i++)
-        values[i] = (uint32_t)tfs_plane_get(plane, 0);
-    if (!plane->filled && size == sizeof(*words))
-        memcpy(values, words + first, count * sizeof(*words));
-    for (size_t i = 0; i < count && !plane->filled && size == 1; i++)
-        values[i] = bytes[first + i];
-    for (size_t i = 0; i < count && !plane->filled && size == 2; i++)
-        values[i] = shorts[first + i];
-    for (size_t i = 0; i < count && plane->form.kind == TFS_PLANE_SIGNED && size < 4; i++)
-        values[i] = widen_sign(values[i], size);
+    if (plane->filled)
+        for (size_t i = 0; i < count; i++)
+            values[i] = tfs_plane_narrow(&plane->form, tfs_plane_get(plane, 0));
+    else if (size == 1 && is_signed)
+        WIDEN(int8_t);
+    else if (size == 1)
+        WIDEN(uint8_t);
+    else if (size == 2 && is_signed)
+        WIDEN(int16_t);
+    else if (size == 2)
+        WIDEN(uint16_t);
+    else if (size == sizeof(*values))
+        WIDEN(uint32_t);
 }
 
 static enum tfs_grid_base base_of(enum tfs_plane_kind kind)

@@ -6,6 +6,7 @@
  * Must not know what a game stores.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/views/views.h"
 #include "formats/voxel_table.h"
@@ -30,12 +31,16 @@ struct row {
     struct column columns[TFS_PLANES_MAX];
     unsigned count;
     uint32_t length;
+    bool *says; /* which voxels have a line */
 };
 
 static int open_row(struct row *row, const struct tfs_cells *cells, const unsigned *planes,
                     unsigned count, struct tfs_error *err)
 {
     row->length = cells->size.x;
+    row->says = calloc(row->length, sizeof(*row->says));
+    if (row->says == NULL)
+        return tfs_fail_memory(err);
     for (; row->count < count; row->count++) {
         struct column *c = &row->columns[row->count];
         const unsigned plane = planes[row->count];
@@ -56,27 +61,29 @@ static void close_row(struct row *row)
 {
     for (unsigned k = 0; k < TFS_PLANES_MAX; k++)
         free(row->columns[k].memory);
+    free(row->says);
+}
+
+static void find_lines(struct row *row, const struct column *c)
+{
+    for (uint32_t x = 0; x < row->length && c->wide; x++)
+        row->says[x] |= c->values64[x] != c->empty;
+    for (uint32_t x = 0; x < row->length && !c->wide; x++)
+        row->says[x] |= c->values[x] != (uint32_t)c->empty;
 }
 
 static void read_row(struct row *row, size_t first)
 {
+    memset(row->says, 0, row->length);
     for (unsigned k = 0; k < row->count; k++) {
         struct column *c = &row->columns[k];
         if (!c->wide)
             tfs_plane_widen(c->plane, first, row->length, c->values);
         for (uint32_t x = 0; x < row->length && c->wide; x++)
             c->values64[x] = tfs_plane_get(c->plane, first + x);
+        if (c->decides)
+            find_lines(row, c);
     }
-}
-
-static bool is_empty(const struct row *row, uint32_t x)
-{
-    for (unsigned k = 0; k < row->count; k++) {
-        const struct column *c = &row->columns[k];
-        if (c->decides && (c->wide ? c->values64[x] : c->values[x]) != c->empty)
-            return false;
-    }
-    return true;
 }
 
 /* ---- printing -------------------------------------------------------------------------------- */
@@ -99,7 +106,7 @@ static void print_row(const struct row *row, struct tfs_voxel_lines *lines)
     uint32_t empty = 0;
 
     for (uint32_t x = 0; x < row->length; x++) {
-        if (is_empty(row, x)) {
+        if (!row->says[x]) {
             empty++;
             continue;
         }
@@ -115,21 +122,36 @@ static void print_row(const struct row *row, struct tfs_voxel_lines *lines)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* How many bytes the value is printed in. */
-static uint32_t value_size(const struct column *c, uint32_t x)
+static uint32_t decimal_size(uint32_t value)
 {
+    if (value >= 100000)
+        return tfs_decimal_width(value);
+    return 1U + (value >= 10) + (value >= 100) + (value >= 1000) + (value >= 10000);
+}
+
+static uint32_t magnitude(uint32_t value)
+{
+    return value >> 31 != 0 ? 0 - value : value;
+}
+
+/* Adds how many bytes each value is printed in, with what is behind it. */
+static void measure_column(const struct column *c, uint32_t length, uint32_t *sizes)
+{
+    const bool is_signed = c->shape.base == TFS_GRID_SIGNED;
     uint8_t text[TFS_GRID_VALUE_MAX];
 
     if (c->wide)
-        return (uint32_t)tfs_grid_put_value64(text, &c->shape, c->values64[x]);
-    const uint32_t value = c->values[x];
-    if (c->shape.base != TFS_GRID_DECIMAL && c->shape.base != TFS_GRID_SIGNED)
-        return (uint32_t)tfs_grid_put_value(text, &c->shape, value);
-    const uint32_t minus = c->shape.base == TFS_GRID_SIGNED ? value >> 31 : 0;
-    const uint32_t size = minus != 0 ? 0 - value : value;
-    if (size >= 100000)
-        return minus + tfs_decimal_width(size);
-    return 1 + minus + (size >= 10) + (size >= 100) + (size >= 1000) + (size >= 10000);
+        for (uint32_t x = 0; x < length; x++)
+            sizes[x] += (uint32_t)tfs_grid_put_value64(text, &c->shape, c->values64[x]) + 1;
+    else if (is_signed)
+        for (uint32_t x = 0; x < length; x++)
+            sizes[x] += (c->values[x] >> 31) + decimal_size(magnitude(c->values[x])) + 1;
+    else if (c->shape.base == TFS_GRID_DECIMAL)
+        for (uint32_t x = 0; x < length; x++)
+            sizes[x] += decimal_size(c->values[x]) + 1;
+    else
+        for (uint32_t x = 0; x < length; x++)
+            sizes[x] += (uint32_t)tfs_grid_put_value(text, &c->shape, c->values[x]) + 1;
 }
 
 /* Lines of so many bytes behind the coordinates, for each number of bytes that there can be. */
@@ -140,14 +162,11 @@ struct lengths {
 
 static void measure_row(const struct row *row, struct lengths *l, struct tfs_voxel_lines *lines)
 {
-    for (uint32_t x = 0; x < row->length; x++) {
-        l->sizes[x] = 0;
-        if (is_empty(row, x))
-            continue;
-        l->sizes[x] = row->count; /* what is behind each value */
-        for (unsigned k = 0; k < row->count; k++)
-            l->sizes[x] += value_size(&row->columns[k], x);
-    }
+    memset(l->sizes, 0, row->length * sizeof(*l->sizes));
+    for (unsigned k = 0; k < row->count; k++)
+        measure_column(&row->columns[k], row->length, l->sizes);
+    for (uint32_t x = 0; x < row->length; x++)
+        l->sizes[x] = row->says[x] ? l->sizes[x] : 0;
     tfs_voxel_lines_add_rows(lines, 1, l->sizes, l->of);
 }
 
