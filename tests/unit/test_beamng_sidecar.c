@@ -241,11 +241,12 @@ static int put_and_commit(struct tfs_save *save, unsigned file, const char *text
 
 static void check_info(struct tfs_save *save, const char *line)
 {
+    const struct tfs_lens *lens = save->tree->root.files[0].lens;
+    struct tfs_at at = tfs_lens_at(lens, (struct tfs_key){0}, 0);
     struct tfs_buf info = {0};
-    struct tfs_at at = {0};
     struct tfs_error err = {0};
 
-    ck_assert_int_eq(save->tree->root.files[0].lens->get(save, save->doc, at, &info, &err), 0);
+    ck_assert_int_eq(lens->get(save, save->doc, at, &info, &err), 0);
     tfs_buf_u8(&info, '\0');
     ck_assert_msg(strstr((const char *)info.data, line) != NULL, "no '%s' in:\n%s", line,
                   (const char *)info.data);
