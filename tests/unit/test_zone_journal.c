@@ -260,20 +260,6 @@ START_TEST(journal_is_found_when_a_region_came_beside_the_folder_while_it_was_ma
 }
 END_TEST
 
-/* The edits are the first ones: regions/ has nothing but their journal. */
-START_TEST(zone_whose_regions_are_in_a_journal_yet_is_not_a_folder_of_regions)
-{
-    const struct tfs_open_options options = {.lock = TFS_LOCK_NONE};
-
-    leave_journal();
-    for (int x = -1; x <= 0; x++)
-        ck_assert_int_eq(unlink(scratch_path(region_name(x))), 0);
-    scratch_write(STRAY, "a region");
-    ck_assert_int_eq(tfs_save_open(scratch_path("zone"), NULL, &options, &save, &err), -EINVAL);
-    ck_assert_ptr_nonnull(strstr(err.text, "holds region_5_0_0.cosmicreach beside its folder"));
-}
-END_TEST
-
 #define EARLIER "zone/regions/.zone.terrainfs-journal"
 
 /* Of an edit of region -1 that an earlier version left, and of one of region 0 that this one
@@ -621,7 +607,6 @@ static Suite *zone_journal_suite(void)
     tcase_add_test(tcase, one_region_read_alone_shows_the_edits_of_its_zone_at_every_step);
     tcase_add_test(tcase, one_region_read_alone_is_not_shown_edits_that_are_not_its_own);
     tcase_add_test(tcase, journal_is_found_when_a_region_came_beside_the_folder_while_it_was_made);
-    tcase_add_test(tcase, zone_whose_regions_are_in_a_journal_yet_is_not_a_folder_of_regions);
     tcase_add_test(tcase, journal_of_an_earlier_version_and_a_later_one_are_both_brought_in);
     tcase_add_test(tcase, regions_are_compared_with_a_journal_one_after_another);
     tcase_add_test(tcase, journal_of_another_zone_is_set_aside_whatever_the_zone_holds);

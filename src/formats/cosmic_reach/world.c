@@ -32,13 +32,13 @@ static int has_file(const char *folder, const char *name)
 static int look_at_zone(const char *folder)
 {
     char *path = NULL;
-    const int beside = tfs_cosmic_holds_regions(folder, NULL);
+    const int beside = tfs_cosmic_holds_regions(folder);
 
     if (beside > 0)
         return 1;
     if (tfs_print(&path, "%s/regions", folder) < 0)
         return -ENOMEM;
-    const int within = tfs_cosmic_holds_regions(path, NULL);
+    const int within = tfs_cosmic_holds_regions(path);
     free(path);
     const int info = within > 0 ? 1 : has_file(folder, TFS_COSMIC_ZONE_INFO);
     if (info != 0)

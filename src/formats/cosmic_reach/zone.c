@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/journal.h"
 #include "base/print.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/gzip.h"
@@ -221,7 +220,7 @@ static const struct tfs_folder_kind flat =
 
 /* ---- which folder ---------------------------------------------------------------------------- */
 
-int tfs_cosmic_holds_regions(const char *folder, struct tfs_key *lowest)
+int tfs_cosmic_holds_regions(const char *folder)
 {
     DIR *directory = opendir(folder);
     struct dirent *entry;
@@ -230,59 +229,10 @@ int tfs_cosmic_holds_regions(const char *folder, struct tfs_key *lowest)
 
     if (directory == NULL)
         return -errno;
-    while ((!found || lowest != NULL) && (entry = readdir(directory)) != NULL) {
-        if (!tfs_cosmic_region_of_name(entry->d_name, &region))
-            continue;
-        if (lowest != NULL && (!found || tfs_key_compare(region, *lowest) < 0))
-            *lowest = region;
-        found = true;
-    }
+    while (!found && (entry = readdir(directory)) != NULL)
+        found = tfs_cosmic_region_of_name(entry->d_name, &region);
     closedir(directory);
     return found;
-}
-
-static int has_journal(const char *folder)
-{
-    struct tfs_error ignored = {0};
-    char *journal = NULL;
-    const int found = tfs_print(&journal, "%s/" JOURNAL, folder) < 0
-                          ? -ENOMEM
-                          : tfs_journal_find(journal, &ignored);
-
-    free(journal);
-    return found;
-}
-
-/* Are there regions in regions/, or edits of regions that wait in a journal? One that may not be
- * read may have some. */
-static int is_in_use(const char *zone)
-{
-    char *regions = NULL;
-    int used = -ENOMEM;
-
-    if (tfs_print(&regions, "%s/" REGIONS, zone) >= 0) {
-        used = tfs_cosmic_holds_regions(regions, NULL);
-        if (used == 0 && (used = has_journal(regions)) == 0)
-            used = has_journal(zone);
-        used = used == -ENOENT || used == -ENOTDIR ? 0 : used;
-        free(regions);
-    }
-    return used == -ENOMEM ? used : used != 0;
-}
-
-/* The game reads those of regions/ alone, but who put a region beside them meant something. */
-static int zone_open(struct tfs_save *save, struct tfs_error *err)
-{
-    char name[TFS_COSMIC_REGION_NAME];
-    struct tfs_key region;
-
-    if (tfs_cosmic_holds_regions(save->path, &region) <= 0)
-        return tfs_folder_open(save, err);
-    tfs_cosmic_region_name(region, name);
-    return tfs_fail(err, -EINVAL,
-                    "holds %s beside its folder regions/, where the game looks for regions: move "
-                    "that file there, or out of the zone",
-                    name);
 }
 
 static int zone_probe(const struct tfs_probe *probe)
@@ -292,13 +242,19 @@ static int zone_probe(const struct tfs_probe *probe)
     return zone < 0 ? zone : zone > 0 ? TFS_BID_CERTAIN : TFS_BID_NONE;
 }
 
+/* The game reads those of regions/ alone, where there is that folder. */
 static int flat_probe(const struct tfs_probe *probe)
 {
-    int flat_one = S_ISDIR(probe->st.st_mode) ? tfs_cosmic_holds_regions(probe->path, NULL) : 0;
+    const int found = S_ISDIR(probe->st.st_mode) ? tfs_cosmic_holds_regions(probe->path) : 0;
+    char *regions = NULL;
 
-    if (flat_one > 0)
-        flat_one = is_in_use(probe->path) == 0;
-    return flat_one == -ENOMEM ? flat_one : flat_one > 0 ? TFS_BID_CERTAIN + 1 : TFS_BID_NONE;
+    if (found <= 0)
+        return found == -ENOMEM ? found : TFS_BID_NONE;
+    if (tfs_print(&regions, "%s/" REGIONS, probe->path) < 0)
+        return -ENOMEM;
+    const bool zone = access(regions, F_OK) == 0;
+    free(regions);
+    return zone ? TFS_BID_NONE : TFS_BID_CERTAIN + 1;
 }
 
 static int find_zone_around(const char *path, char **zone, struct tfs_error *err)
@@ -348,7 +304,7 @@ const struct tfs_container tfs_cosmic_reach_zone = {
     .tree = &tfs_cosmic_zone_tree,
     .probe = zone_probe,
     .saves = zone_saves,
-    TFS_FOLDER_FUNCTIONS(zone_open, tfs_folder_close),
+    TFS_FOLDER_FUNCTIONS(tfs_folder_open, tfs_folder_close),
     .journal = &zone_journal,
     .files = &within,
     .rest = zone_rest,

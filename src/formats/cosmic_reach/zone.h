@@ -46,8 +46,7 @@ void tfs_cosmic_zone_describe_odd(struct tfs_buf *out, const struct tfs_doc *doc
 #define TFS_COSMIC_ZONE_INFO  "zoneInfo.json"
 #define TFS_COSMIC_WORLD_INFO "worldInfo.json"
 
-/* Is there a region file in this folder: 1, 0 or negative errno? *lowest (may be NULL): the first
- * by key. */
-int tfs_cosmic_holds_regions(const char *folder, struct tfs_key *lowest);
+/* Is there a region file in this folder: 1, 0 or negative errno? */
+int tfs_cosmic_holds_regions(const char *folder);
 
 #endif
