@@ -123,8 +123,14 @@ class Chunk:
         return found[0] if len(found) == 1 else -len(found)
 
 
+def in_regions(n):
+    """From one file of a folder to another, and back."""
+    return f'{16 * (n % 2) + n // 2 % 16}_9_{n // 32}'
+
+
 FORMS = {'cosmic': b'base:edit_%d', 'roblox': b'Rock,%d', 'godot': b'%d'}
-PLACES = {'cosmic-table': lambda n: f'{n % 16}_{n // 16}_9', 'cosmic-gzip': lambda n: f'{n % 16}_{n // 16}_9',
+PLACES = {'cosmic-zone': in_regions, 'cosmic-mixed': in_regions,
+          'cosmic-table': lambda n: f'{n % 16}_{n // 16}_9', 'cosmic-gzip': lambda n: f'{n % 16}_{n // 16}_9',
           'roblox-value': lambda n: f'{n}_9_-9', 'roblox-binary': lambda n: f'{n}_9_-9',
           'roblox-xml': lambda n: f'{n}_9_-9', 'godot-stream': lambda n: f'{n}_9_-9',
           'godot-stream-wal': lambda n: f'{n}_9_-9'}

@@ -163,6 +163,12 @@ static int drop_chunks(struct adding *a, const struct tfs_folder_file *was,
     return err->code;
 }
 
+static const struct tfs_folder_file *known_in(const struct tfs_folder_index *index,
+                                              struct tfs_key key)
+{
+    return index == NULL ? NULL : tfs_folder_find(&index->files, key);
+}
+
 /* The document of an index that replaces `before`, of which `base` is; both NULL: nothing is
  * known. Files that are still the same keep their chunks. */
 static int make_doc(struct tfs_save *save, struct tfs_doc *base,
@@ -173,7 +179,8 @@ static int make_doc(struct tfs_save *save, struct tfs_doc *base,
     size_t room = 0;
 
     for (size_t i = 0; i < index->files.count; i++)
-        room += index->files.files[i]->count;
+        if (known_in(before, index->files.files[i]->key) != index->files.files[i])
+            room += index->files.files[i]->count;
     if (adding_open(save, base, index->facts, room, &a, err) == 0) {
         tfs_edit_common(&a.edit, index->common);
         for (size_t i = 0; before != NULL && i < before->files.count; i++) {
@@ -184,8 +191,7 @@ static int make_doc(struct tfs_save *save, struct tfs_doc *base,
         }
         for (size_t i = 0; i < index->files.count && err->code == 0; i++) {
             struct tfs_folder_file *file = index->files.files[i];
-            const struct tfs_folder_file *was =
-                before == NULL ? NULL : tfs_folder_find(&before->files, file->key);
+            const struct tfs_folder_file *was = known_in(before, file->key);
             if (file != was)
                 add_file(&a, file, was);
         }
@@ -328,34 +334,14 @@ static int join_read(const struct tfs_folder_files *files, const struct tfs_key 
     return err->code;
 }
 
-static int complete_doc(struct tfs_save *save, struct tfs_doc *base, struct tfs_facts *facts,
-                        struct tfs_folder_file **read, size_t count, struct tfs_doc **doc,
-                        struct tfs_error *err)
-{
-    struct adding a;
-    size_t room = 0;
-
-    for (size_t i = 0; i < count; i++)
-        room += read[i] == NULL ? 0 : read[i]->count;
-    if (adding_open(save, base, facts, room, &a, err) == 0) {
-        for (size_t i = 0; i < count; i++)
-            if (read[i] != NULL)
-                add_file(&a, read[i], NULL);
-        if (put_added(&a, err) == 0)
-            *doc = tfs_edit_finish(&a.edit);
-    }
-    adding_close(&a);
-    return err->code;
-}
-
 int tfs_folder_complete(struct tfs_save *save, const struct tfs_doc *base,
                         const struct tfs_key *chunk, struct tfs_doc **doc, struct tfs_error *err)
 {
     const struct tfs_folder_kind *kind = tfs_folder_kind_of(save);
-    const struct tfs_folder_files *files = &((struct tfs_folder_known *)base->facts->folder)->files;
+    const struct tfs_folder_index before = {.files = base->facts->folder->files};
+    const struct tfs_folder_files *files = &before.files;
     struct tfs_folder_file **read = calloc(files->count + 1, sizeof(struct tfs_folder_file *));
-    struct tfs_folder_files joined = {NULL, 0};
-    struct tfs_facts *facts = NULL;
+    struct tfs_folder_index now = {.common = base->common};
     struct tfs_key wanted = {0};
     uint32_t index;
 
@@ -365,16 +351,16 @@ int tfs_folder_complete(struct tfs_save *save, const struct tfs_doc *base,
         wanted = kind->file_of(base->facts, *chunk, &index);
     const struct tfs_key *file = chunk == NULL ? NULL : &wanted;
     if (tfs_folder_read_files(save, base->facts, files, file, read, err) == 0 &&
-        join_read(files, file, read, &joined, err) == 0 &&
-        kind->facts(save, base->common, &facts, err) == 0 &&
-        tfs_folder_facts_complete(save, &joined, facts, err) == 0 &&
-        complete_doc(save, (struct tfs_doc *)base, facts, read, files->count, doc, err) == 0)
+        join_read(files, file, read, &now.files, err) == 0 &&
+        kind->facts(save, now.common, &now.facts, err) == 0 &&
+        tfs_folder_facts_complete(save, &now.files, now.facts, err) == 0 &&
+        make_doc(save, (struct tfs_doc *)base, &before, &now, doc, err) == 0)
         know_read(tfs_folder_of(save), read, files->count);
     for (size_t i = 0; i < files->count; i++)
         tfs_folder_file_unref(read[i]);
     free(read);
-    tfs_folder_files_release(&joined);
-    tfs_facts_unref(facts);
+    tfs_folder_files_release(&now.files);
+    tfs_facts_unref(now.facts);
     return err->code;
 }
 
