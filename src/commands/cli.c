@@ -75,6 +75,23 @@ static enum request parse_values(struct tfs_cli *cli, const struct tfs_command *
     return REQUEST_WRONG;
 }
 
+/* What version 0.1 had, and what there is instead. */
+static const struct {
+    const char *name, *instead;
+} gone[] = {
+    {"--prefer", "remove the files that are not to be taken"},
+    {"--restore", "give --all"},
+};
+
+static const char *instead_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
+        if (strncmp(gone[i].name, name, strcspn(name, "=")) == 0 &&
+            strlen(gone[i].name) == strcspn(name, "="))
+            return gone[i].instead;
+    return NULL;
+}
+
 static enum request refuse_option(struct tfs_cli *cli, const struct tfs_command *command,
                                   char **argv, int option)
 {
@@ -84,21 +101,16 @@ static enum request refuse_option(struct tfs_cli *cli, const struct tfs_command 
     const struct tfs_flag *like =
         is_long && option == '?' ? tfs_flag_like(name + strspn(name, "-"), command) : NULL;
 
-    if (like != NULL)
+    if (is_long && instead_of(name) != NULL)
+        tfs_cli_say(cli, TFS_STATUS_USAGE, "%s: this option is no longer there: %s", name,
+                    instead_of(name));
+    else if (like != NULL)
         tfs_cli_say(cli, TFS_STATUS_USAGE, "there is no such option here: %s; did you mean --%s?",
                     name, like->name);
     else
         say_usage(
             cli,
             option == ':' ? "this option needs a value: " : "there is no such option here: ", name);
-    return REQUEST_WRONG;
-}
-
-static enum request parse_prefer(struct tfs_cli *cli, const char *name)
-{
-    if (tfs_prefer_parse(name, &cli->prefer))
-        return REQUEST_RUN;
-    say_usage(cli, "--prefer= is voxels, grids, raw or pictures, not ", name);
     return REQUEST_WRONG;
 }
 
@@ -115,14 +127,14 @@ static enum request apply_flag(struct tfs_cli *cli, const struct tfs_flag *flag)
 {
     cli->flags |= flag->flag;
     cli->remove = (cli->flags & TFS_CLI_DELETE) != 0;
-    cli->restore = (cli->flags & TFS_CLI_RESTORE) != 0;
+    cli->all = (cli->flags & TFS_CLI_ALL) != 0;
     if (flag->flag == TFS_CLI_PATH)
         cli->path = optarg;
     if (flag->flag == TFS_CLI_PNG)
         cli->png = optarg;
     if (flag->flag == TFS_CLI_CONFLICTS)
         return parse_conflicts(cli, optarg);
-    return flag->flag == TFS_CLI_PREFER ? parse_prefer(cli, optarg) : REQUEST_RUN;
+    return REQUEST_RUN;
 }
 
 /* What getopt answers for the long name of a flag. */

@@ -35,8 +35,7 @@ enum tfs_cli_flag {
     TFS_CLI_DRY_RUN = 64,
     TFS_CLI_FORCE = 128,
     TFS_CLI_DELETE = 256,
-    TFS_CLI_RESTORE = 512,
-    TFS_CLI_PREFER = 1024,
+    TFS_CLI_ALL = 512,
     TFS_CLI_QUIET = 2048,
     TFS_CLI_VIEWS = 0x1000,
     TFS_CLI_GIT = 0x2000, /* diff: the operands of git */
@@ -57,24 +56,14 @@ enum tfs_cli_flag {
     TFS_CLI_VIRTUAL = 0x40000000,
 };
 
-/* import --prefer: which of two files decides that say different things of one chunk. */
-enum tfs_prefer {
-    TFS_PREFER_NONE,
-    TFS_PREFER_VOXELS,   /* voxels.csv */
-    TFS_PREFER_GRIDS,    /* the other texts of a chunk */
-    TFS_PREFER_RAW,      /* raw.bin */
-    TFS_PREFER_PICTURES, /* those of the root */
-};
-
 struct tfs_cli {
     const char *command;
     struct tfs_mount_options options;
-    unsigned flags;       /* enum tfs_cli_flag */
-    bool remove;          /* import --delete */
-    bool restore;         /* import --restore */
-    const char *removals; /* import of edits that were set aside: where it says what they removed;
-                           * NULL: DIR may tell, or is something else */
-    enum tfs_prefer prefer;
+    unsigned flags;        /* enum tfs_cli_flag */
+    bool remove;           /* import --delete */
+    bool all;              /* import --all */
+    const char *removals;  /* import of edits that were set aside: where it says what they removed;
+                            * NULL: DIR may tell, or is something else */
     const char *path;      /* merge --path; NULL: none */
     const char *png;       /* diff --png; NULL: no picture */
     const char *conflicts; /* merge --conflicts: ours, theirs or base; NULL: ours */
@@ -200,10 +189,6 @@ enum tfs_status tfs_cli_print_line(struct tfs_cli *cli, const char *format, ...)
  * given and what came of that. */
 enum tfs_status tfs_cli_print_object(struct tfs_cli *cli, struct tfs_buf *object,
                                      enum tfs_status status);
-
-/* --prefer: its values by enum tfs_prefer, and one of them from its name. */
-extern const char *const tfs_prefer_names[];
-bool tfs_prefer_parse(const char *name, enum tfs_prefer *prefer);
 
 void tfs_progress_begin(struct tfs_cli *cli, const char *unit, size_t total);
 void tfs_progress_step(struct tfs_cli *cli);

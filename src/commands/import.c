@@ -223,7 +223,7 @@ static void say_unknown(struct tfs_import *im)
 
     if (count == 0)
         return;
-    im->unfinished = im->unfinished || (im->cli->restore && !im->reading);
+    im->unfinished = im->unfinished || (im->cli->all && !im->reading);
     tfs_cli_say(im->cli, im->unfinished ? TFS_STATUS_BAD : TFS_STATUS_DONE,
                 "%zu %s: the export could not show everything of the save and had not %s", count,
                 plural(count, "chunk or file is not removed", "chunks or files are not removed"),
@@ -237,13 +237,12 @@ static bool say_untouched(struct tfs_import *im, enum tfs_status status)
 
     if (c->untouched)
         tfs_cli_say(im->cli, status,
-                    "%zu %s from the save and %s not touched since the export: --restore takes %s",
+                    "%zu %s from the save and %s not touched since the export: --all takes %s",
                     c->untouched, plural(c->untouched, "file differs", "files differ"),
                     plural(c->untouched, "was", "were"), plural(c->untouched, "it", "them"));
     if (c->gained)
         tfs_cli_say(
-            im->cli, status, "%zu %s since the export and %s: --restore --delete removes %s",
-            c->gained,
+            im->cli, status, "%zu %s since the export and %s: --all --delete removes %s", c->gained,
             plural(c->gained, "chunk or file came to the save", "chunks or files came to the save"),
             plural(c->gained, "stays", "stay"), plural(c->gained, "it", "them"));
     return c->untouched || c->gained || c->unknown;
@@ -371,7 +370,7 @@ enum tfs_status tfs_import_read(struct tfs_cli *cli, struct tfs_save *save, cons
     char *removals = NULL;
 
     save->options.views = TFS_VIEWS_EVERY; /* whatever DIR has */
-    as_import.restore = true;
+    as_import.all = true;
     as_import.remove = !find_removals(&as_import, dir, &removals);
     import_init(&im);
     say_unknown(&im);

@@ -11,7 +11,7 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* What `import --restore --delete` would make of the save, which stays as it is: a document, a
+/* What `import --all --delete` would make of the save, which stays as it is: a document, a
  * reference. Of two views that contradict each other the edited one is true. Says what it
  * refuses. Not `whole`: the export lacked something that it could not show, as is said, and the
  * document has that as the save has it. */
@@ -77,7 +77,7 @@ enum tfs_status tfs_aside_tell(struct tfs_cli *cli, const char *dir);
 struct tfs_import_counts {
     size_t files, added, removed;
     size_t untouched; /* files that differ from the save, that nobody touched since the export, and
-                       * that contradict nothing: what --restore would take */
+                       * that contradict nothing: what --all would take */
     size_t outdated;  /* such files that contradict a touched one */
     size_t unknown;   /* what DIR lacks because the export could not show it, or the save got it */
     size_t gained;    /* what DIR lacks because the save got it since the export */
@@ -130,7 +130,6 @@ struct tfs_view {
     bool renumbered; /* it was not put: in the save its numbers are other voxels by now */
     bool holds; /* what it says has to be true in the end: it was taken, or edited and in the save
                  * already */
-    uint64_t version; /* of a document of which it is true */
 };
 
 /* Those of a list. False without memory, which is said. */
@@ -147,7 +146,7 @@ void tfs_views_check_pictures(struct tfs_import *im);
 bool tfs_view_compare(struct tfs_import *im, struct tfs_view *view,
                       const struct tfs_doc *reference);
 /* Is it a view of the whole save, from an export that could not show all of that? Where it shows
- * nothing, something may be: --restore does not take it. */
+ * nothing, something may be: --all does not take it. */
 bool tfs_view_is_of_part(const struct tfs_import *im, const struct tfs_view *view);
 /* Is it to be taken? */
 bool tfs_view_wanted(const struct tfs_import *im, const struct tfs_view *view);
@@ -171,19 +170,16 @@ bool tfs_view_original(struct tfs_import *im, const struct tfs_view *view, struc
 int tfs_view_put(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
                  struct tfs_put *put, struct tfs_doc **after, struct tfs_error *err);
 
-/* The same, only to see whether it can be put; false: it cannot. */
-bool tfs_view_try(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
-                  struct tfs_put put, struct tfs_doc **after);
-
 /* The text of the file. */
 int tfs_view_read(const struct tfs_found *found, struct tfs_blob **text, struct tfs_error *err);
+
+/* Does `doc` say what the file says? Putting it once more changes nothing then. */
+bool tfs_view_agrees(struct tfs_import *im, const struct tfs_found *found, struct tfs_put put,
+                     struct tfs_doc *doc);
 
 /* Does `before` say what the file says, and `after` no longer? Both are told by putting it. */
 bool tfs_view_broken(struct tfs_import *im, const struct tfs_found *found, struct tfs_put put,
                      struct tfs_doc *before, struct tfs_doc *after);
-
-/* Which --prefer takes the file. */
-enum tfs_prefer tfs_view_class(const struct tfs_import *im, const struct tfs_node *node);
 
 /* ---- parts of the import --------------------------------------------------------------------- */
 

@@ -3,10 +3,9 @@
  *
  * The files are views of the same voxels, so what one says can undo what another one said. Rules:
  *   1. A view that nobody touched is not taken, and undoes nothing.
- *   2. All views are put, and then every one that counts has to be true: those that were taken, and
- *      those that were edited and are in the save already. Two of which one makes the other untrue
- *      contradict each other, and nothing of the chunk is taken. Those that --prefer takes are put
- *      first; then others that contradict them are not put.
+ *   2. All views are put in the order of the schema. Then putting each of them once more must
+ *      change nothing, also of those that were edited and are in the save already. Else those that
+ *      disagree are named, and nothing of the chunk is taken.
  *   3. In a chunk that the save lacks, or has damaged, raw.bin is what was copied, and only what
  *      says something else was edited.
  *   4. Where raw.bin reads like the save, the whole directory is of the save's state, as after a
@@ -14,6 +13,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands/import.h"
 #include "formats/cells/cells.h"
@@ -25,87 +25,16 @@ struct arrival {
     struct tfs_node top;
     bool fresh; /* the save lacks it */
     bool mends; /* the save has it damaged, and raw.bin is taken */
-    bool contradicts;
-    struct tfs_doc *start; /* without what these files say */
-    struct tfs_doc *raw;   /* a fresh chunk as its raw.bin left it */
+    bool disagrees;
+    struct tfs_doc *raw; /* a fresh chunk as its raw.bin left it */
     struct tfs_found_list files;
     struct tfs_view *views;
     size_t count;
 };
 
-static enum tfs_prefer class_of(const struct arrival *a, const struct tfs_view *view)
+static bool is_raw(const struct arrival *a, const struct tfs_view *view)
 {
-    return tfs_view_class(a->im, &view->found->node);
-}
-
-/* Does --prefer take `other`, and not `view`? */
-static bool outvotes(const struct arrival *a, const struct tfs_view *other,
-                     const struct tfs_view *view)
-{
-    const enum tfs_prefer prefer = a->im->cli->prefer;
-
-    return prefer != TFS_PREFER_NONE && class_of(a, other) == prefer && class_of(a, view) != prefer;
-}
-
-/* ---- views that cannot be put together ------------------------------------------------------- */
-
-/* `other` is NULL where something that was removed is the other one. */
-static void contradict(struct arrival *a, const struct tfs_view *view, const struct tfs_view *other)
-{
-    const char *path = other ? other->found->path : a->found->path;
-    char advice[80] = "";
-
-    if (other && class_of(a, view) != class_of(a, other))
-        snprintf(advice, sizeof(advice), "; --prefer=%s or --prefer=%s decides",
-                 tfs_prefer_names[class_of(a, view)], tfs_prefer_names[class_of(a, other)]);
-    a->contradicts = true;
-    tfs_cli_say(a->im->cli, TFS_STATUS_BAD,
-                "%s and %s contradict each other: nothing of this chunk is taken%s",
-                view->found->path, path, advice);
-}
-
-/* Can `view` be put after `other`, or, where that is NULL, alone? */
-static bool fits_behind(struct arrival *a, const struct tfs_view *other,
-                        const struct tfs_view *view)
-{
-    const struct tfs_put put = {.fresh = a->fresh};
-    struct tfs_doc *first = NULL, *both = NULL;
-    bool fits = (!other || tfs_view_try(a->im, other->found, a->start, put, &first)) &&
-                tfs_view_try(a->im, view->found, first ? first : a->start, put, &both);
-
-    tfs_doc_unref(first);
-    tfs_doc_unref(both);
-    return fits;
-}
-
-/* Was the view refused because of one that was put before? Then the two contradict each other, and
- * the view loses if --prefer takes the other. */
-static bool lost_against_another(struct arrival *a, const struct tfs_view *view)
-{
-    if (!fits_behind(a, NULL, view))
-        return false;
-    for (size_t i = a->count; i-- > 0;) {
-        const struct tfs_view *other = &a->views[i];
-
-        if (other == view || !other->holds || fits_behind(a, other, view))
-            continue;
-        if (!outvotes(a, other, view))
-            contradict(a, view, other);
-        return true;
-    }
-    return false;
-}
-
-/* Does the view, from which `after` comes, make one untrue that --prefer takes? */
-static bool is_outvoted(struct arrival *a, const struct tfs_view *view, struct tfs_doc *after)
-{
-    const struct tfs_put put = {.fresh = a->fresh};
-
-    for (size_t i = 0; i < a->count; i++)
-        if (a->views[i].holds && outvotes(a, &a->views[i], view) &&
-            tfs_view_broken(a->im, a->views[i].found, put, a->im->doc, after))
-            return true;
-    return false;
+    return (tfs_node_file(a->im->save, &view->found->node)->flags & TFS_FILE_RAW) != 0;
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
@@ -113,8 +42,7 @@ static bool is_outvoted(struct arrival *a, const struct tfs_view *view, struct t
 /* Is this what makes up a fresh chunk, and not an edit of it? */
 static bool is_copied(const struct arrival *a, const struct tfs_view *view)
 {
-    return (a->fresh || a->mends) && class_of(a, view) == TFS_PREFER_RAW &&
-           a->im->cli->prefer != TFS_PREFER_RAW;
+    return (a->fresh || a->mends) && is_raw(a, view);
 }
 
 /* Do the lines of the view mean other voxels than they did at the export? In palette.txt numbers
@@ -136,11 +64,7 @@ static void check_renumbered(struct arrival *a, struct tfs_view *view)
     struct tfs_import *im = a->im;
     struct tfs_error err = {0};
 
-    for (size_t i = 0; i < a->count; i++)
-        if (a->views[i].holds && outvotes(a, &a->views[i], view))
-            return;
     view->holds = tfs_view_shows(im, view->found, im->doc);
-    view->version = im->doc->version;
     if (view->holds)
         return;
     tfs_fail(&err, -EBADMSG,
@@ -149,7 +73,7 @@ static void check_renumbered(struct arrival *a, struct tfs_view *view)
     tfs_import_refuse(im, view->found->path, &err);
 }
 
-/* Puts the view. False: it was refused, or cannot be put beside another one. */
+/* Puts the view. False: it was refused. */
 static bool put_view(struct arrival *a, struct tfs_view *view, bool fresh)
 {
     struct tfs_import *im = a->im;
@@ -159,18 +83,12 @@ static bool put_view(struct arrival *a, struct tfs_view *view, bool fresh)
 
     view->waits = false;
     if (tfs_view_put(im, view->found, im->doc, &put, &after, &err) < 0) {
-        if (!lost_against_another(a, view))
-            tfs_import_refuse(im, view->found->path, &err);
-        return false;
-    }
-    if (is_outvoted(a, view, after)) {
-        tfs_doc_unref(after);
+        tfs_import_refuse(im, view->found->path, &err);
         return false;
     }
     bool edited = !a->raw || after->version != im->doc->version;
     view->waits = put.waits;
     view->holds = edited && !is_copied(a, view) && (view->touched || !im->reading);
-    view->version = after->version;
     tfs_import_advance(im, after);
     return true;
 }
@@ -185,7 +103,7 @@ static void put_waiting(struct arrival *a, bool fresh)
 
 static void take_view(struct arrival *a, struct tfs_view *view)
 {
-    if (view->done || a->contradicts)
+    if (view->done)
         return;
     view->done = true;
     /* What a chunk that came whole says is compared with what its raw.bin made of it. */
@@ -199,11 +117,8 @@ static void take_view(struct arrival *a, struct tfs_view *view)
         return;
     a->im->counts.files += view->waits || a->im->doc->version != before;
     put_waiting(a, a->fresh);
-    if (is_copied(a, view)) {
+    if (is_copied(a, view))
         a->raw = tfs_doc_ref(a->im->doc);
-        tfs_doc_unref(a->start);
-        a->start = tfs_doc_ref(a->raw);
-    }
 }
 
 static void on_removed(void *arg, const char *path, struct tfs_doc *after)
@@ -235,106 +150,53 @@ static void remove_missing(struct arrival *a)
                                  a->im->cli->remove ? on_removed : on_uncreated, a);
 }
 
-static void take_class(struct arrival *a, enum tfs_prefer class)
-{
-    for (size_t i = 0; i < a->count; i++)
-        if (class_of(a, &a->views[i]) == class)
-            take_view(a, &a->views[i]);
-}
-
 static void take_views(struct arrival *a)
 {
-    if (a->fresh || a->mends)
-        take_class(a, TFS_PREFER_RAW);
-    take_class(a, a->im->cli->prefer);
     for (size_t i = 0; i < a->count; i++)
-        if (!a->im->reading || !a->views[i].touched)
+        if (is_copied(a, &a->views[i]) || !a->im->reading || !a->views[i].touched)
             take_view(a, &a->views[i]);
     for (size_t i = 0; i < a->count; i++)
         take_view(a, &a->views[i]);
     /* What still waits has nothing to wait for any more. */
     put_waiting(a, false);
     remove_missing(a);
-    for (size_t i = 0; i < a->count && !a->contradicts; i++)
+    for (size_t i = 0; i < a->count; i++)
         if (a->views[i].renumbered)
             check_renumbered(a, &a->views[i]);
 }
 
-/* ---- contradictions -------------------------------------------------------------------------- */
+/* ---- do they agree? -------------------------------------------------------------------------- */
 
-/* Is it untrue, though it would be true if it came alone? */
-static bool is_untrue(struct arrival *a, const struct tfs_view *view)
+/* Names the view and the others whose word counts; where there are none, what was removed is the
+ * other side. */
+static void say_disagrees(struct arrival *a, const struct tfs_view *view)
 {
-    struct tfs_import *im = a->im;
-    const struct tfs_put put = {.fresh = a->fresh};
-    struct tfs_doc *alone;
+    struct tfs_buf names = {0};
 
-    if (!view->holds || view->version == im->doc->version ||
-        !tfs_view_try(im, view->found, a->start, put, &alone))
-        return false;
-    bool untrue = tfs_view_broken(im, view->found, put, alone, im->doc);
-    tfs_doc_unref(alone);
-    return untrue;
-}
-
-/* Does `other` alone make `view` alone untrue? */
-static bool undoes(struct arrival *a, const struct tfs_view *other, const struct tfs_view *view)
-{
-    struct tfs_import *im = a->im;
-    const struct tfs_put put = {.fresh = a->fresh};
-    struct tfs_doc *one = NULL, *both = NULL;
-    bool broken = false;
-
-    if (other != view && other->done && other->holds &&
-        tfs_view_try(im, view->found, a->start, put, &one) &&
-        tfs_view_try(im, other->found, one, put, &both))
-        broken = tfs_view_broken(im, view->found, put, one, both);
-    tfs_doc_unref(one);
-    tfs_doc_unref(both);
-    return broken;
-}
-
-/* `view` is untrue. Of those that made it so, one that --prefer takes may; else the last
- * contradicts it, or what was removed does. */
-static void find_opponent(struct arrival *a, const struct tfs_view *view)
-{
-    const struct tfs_view *found = NULL;
-
-    for (size_t i = a->count; i-- > 0;) {
-        if (!undoes(a, &a->views[i], view))
-            continue;
-        if (outvotes(a, &a->views[i], view))
-            return;
-        found = found ? found : &a->views[i];
-    }
-    contradict(a, view, found);
+    for (size_t i = 0; i < a->count; i++)
+        if (&a->views[i] != view && a->views[i].holds)
+            tfs_buf_printf(&names, "%s%s", names.size > 0 ? ", " : "",
+                           a->views[i].found->path + strlen(a->found->path) + 1);
+    if (names.size == 0)
+        tfs_buf_add_text(&names, a->found->path);
+    tfs_buf_u8(&names, 0);
+    a->disagrees = true;
+    tfs_cli_say(a->im->cli, TFS_STATUS_BAD,
+                "%s and %.300s contradict each other: nothing of this chunk is taken",
+                view->found->path, names.failed ? "others" : (const char *)names.data);
+    tfs_buf_release(&names);
 }
 
 static void check_views(struct arrival *a)
 {
-    for (size_t i = 0; i < a->count && !a->contradicts; i++)
-        if (is_untrue(a, &a->views[i]))
-            find_opponent(a, &a->views[i]);
+    const struct tfs_put put = {.fresh = a->fresh};
+
+    for (size_t i = 0; i < a->count; i++)
+        if (a->views[i].holds && !tfs_view_agrees(a->im, a->views[i].found, put, a->im->doc))
+            say_disagrees(a, &a->views[i]);
 }
 
 /* ---- what nobody touched --------------------------------------------------------------------- */
-
-/* Would taking this one undo an edit, or cannot it be taken beside it? Then it is out of date. */
-static bool is_outdated(struct arrival *a, const struct tfs_view *view)
-{
-    struct tfs_import *im = a->im;
-    const struct tfs_put put = {0};
-    struct tfs_doc *after;
-    bool outdated = false;
-
-    if (!tfs_view_try(im, view->found, im->doc, put, &after))
-        return true;
-    for (size_t i = 0; i < a->count && !outdated; i++)
-        outdated =
-            a->views[i].touched && tfs_view_broken(im, a->views[i].found, put, im->doc, after);
-    tfs_doc_unref(after);
-    return outdated;
-}
 
 static void count_untouched(struct arrival *a)
 {
@@ -347,7 +209,7 @@ static void count_untouched(struct arrival *a)
 
         if (view->touched || !view->differs || tfs_view_wanted(a->im, view))
             continue;
-        if (tfs_import_is_shown(a->im, a->top.key) || (touched && is_outdated(a, view)))
+        if (tfs_import_is_shown(a->im, a->top.key) || touched)
             a->im->counts.outdated++;
         else
             a->im->counts.untouched++;
@@ -404,7 +266,7 @@ static bool compare_views(struct arrival *a)
         struct tfs_view *view = &a->views[i];
 
         good = tfs_view_compare(im, view, a->fresh ? NULL : im->base) && good;
-        if (!view->differs && tfs_view_class(im, &view->found->node) == TFS_PREFER_RAW)
+        if (!view->differs && is_raw(a, view))
             a->found->in_sync = true;
     }
     for (size_t i = 0; i < a->count; i++)
@@ -418,7 +280,7 @@ static bool compare_views(struct arrival *a)
 static bool is_untouched(const struct arrival *a)
 {
     for (size_t i = 0; i < a->count; i++)
-        if (a->views[i].touched || a->im->cli->restore)
+        if (a->views[i].touched || a->im->cli->all)
             return false;
     return a->count > 0 || a->files.count > 0; /* arrays make no chunk */
 }
@@ -491,8 +353,7 @@ static bool is_mending(const struct arrival *a)
     bool raw = false;
 
     for (size_t i = 0; i < a->count; i++)
-        raw = raw ||
-              (class_of(a, &a->views[i]) == TFS_PREFER_RAW && tfs_view_wanted(im, &a->views[i]));
+        raw = raw || (is_raw(a, &a->views[i]) && tfs_view_wanted(im, &a->views[i]));
     if (!raw || chunk == NULL || (chunk->flags & TFS_CHUNK_DAMAGED) != 0)
         return raw && chunk != NULL;
     tfs_cells_check(im->save, im->base, a->top.key, &warning, &err);
@@ -509,13 +370,11 @@ static void take_arrival(struct arrival *a)
 
     a->mends = !a->fresh && is_mending(a);
     if (!a->fresh || create_chunk(a)) {
-        a->start = tfs_doc_ref(im->doc);
-        for (size_t i = 0; i < a->count; i++)
-            a->views[i].version = a->start->version;
         take_views(a);
-        check_views(a);
+        if (!im->status)
+            check_views(a);
     }
-    if (a->contradicts)
+    if (a->disagrees)
         leave_out(a, before, &counts);
     else if (!a->fresh)
         count_untouched(a);
@@ -535,7 +394,6 @@ void tfs_import_chunk(struct tfs_import *im, struct tfs_found *chunk)
         take_arrival(&a);
 out:
     tfs_doc_unref(a.raw);
-    tfs_doc_unref(a.start);
     free(a.views);
     tfs_found_release(&a.files);
 }

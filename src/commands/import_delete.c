@@ -39,8 +39,8 @@ static bool is_of_new_chunk(const struct tfs_import *im, const struct tfs_node *
 static bool was_removed(struct tfs_import *im, const struct tfs_node *node, const char *path)
 {
     struct tfs_error err = {0};
-    const bool restore = im->cli->restore && !im->manifest.partial;
-    int listed = !im->manifest.present || restore || is_of_new_chunk(im, node)
+    const bool all = im->cli->all && !im->manifest.partial;
+    int listed = !im->manifest.present || all || is_of_new_chunk(im, node)
                      ? 1
                      : tfs_manifest_lists(&im->manifest, path, &err);
 

@@ -5,9 +5,8 @@
  * in it undoes nothing. A file of the root is a view of every chunk that it changes: after it was
  * put, every view that counts there and was true has to be true still. (Where the pictures are
  * of another export, which they cannot be merged with, every view counts: a picture of one side
- * would undo what the other side did.) Where one is not, the two contradict each other: --prefer
- * decides, else neither the file nor anything of that chunk is taken, and the import begins anew
- * without them.
+ * would undo what the other side did.) Where one is not, the two contradict each other: neither
+ * the file nor anything of that chunk is taken, and the import begins anew without them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -68,7 +67,7 @@ static int on_shown(void *arg, const struct tfs_chunk *before, const struct tfs_
 /* ---- contradictions -------------------------------------------------------------------------- */
 
 /* The file and something else cannot both be taken, as the sentence says. */
-static void contradict(struct root *r, const char *format, const char *path, const char *advice)
+static void contradict(struct root *r, const char *format, const char *path)
 {
     r->contradicts = true;
     if (r->quiet)
@@ -76,67 +75,22 @@ static void contradict(struct root *r, const char *format, const char *path, con
     r->im->contradictions++;
     r->im->again = true;
     r->found->left_out = true;
-    tfs_cli_say(r->im->cli, TFS_STATUS_BAD, format, r->found->path, path, advice);
+    tfs_cli_say(r->im->cli, TFS_STATUS_BAD, format, r->found->path, path);
 }
 
-#define BOTH "%s and %s contradict each other; neither is taken%s"
-
-static void contradict_view(struct root *r, struct tfs_found *chunk, const struct tfs_view *view)
-{
-    enum tfs_prefer mine = tfs_view_class(r->im, &r->found->node);
-    enum tfs_prefer other = tfs_view_class(r->im, &view->found->node);
-    char advice[100] = "";
-
-    if (mine != other)
-        snprintf(advice, sizeof(advice),
-                 ", nor what else there is of that chunk (--prefer=%s or --prefer=%s decides)",
-                 tfs_prefer_names[mine], tfs_prefer_names[other]);
-    contradict(r, BOTH, view->found->path, advice);
-    if (!r->quiet)
-        chunk->left_out = true;
-}
-
-/* Has the view, which --prefer takes, its way after the file had its own. */
-static void put_preferred(struct root *r, const struct tfs_view *view)
-{
-    struct tfs_put put = {0};
-    struct tfs_error err = {0};
-    struct tfs_doc *after;
-
-    if (tfs_view_put(r->im, view->found, r->after, &put, &after, &err) < 0) {
-        tfs_import_refuse(r->im, view->found->path, &err);
-        return;
-    }
-    tfs_doc_unref(r->after);
-    r->after = after;
-}
+#define BOTH "%s and %s contradict each other; neither is taken"
 
 static void check_view(struct root *r, struct tfs_found *chunk, struct tfs_view *view)
 {
     struct tfs_import *im = r->im;
-    const struct tfs_put put = {0};
     const struct tfs_doc *reference = chunk->node.slot == TFS_SLOT_NONE ? NULL : im->base;
-    enum tfs_prefer prefer = im->cli->prefer;
 
     if (!tfs_view_compare(im, view, reference) ||
         !(im->other_pictures || tfs_view_counts(im, view)) ||
-        !tfs_view_broken(im, view->found, put, im->doc, r->after))
+        !tfs_view_broken(im, view->found, (struct tfs_put){0}, im->doc, r->after))
         return;
-    bool mine = prefer == tfs_view_class(im, &r->found->node);
-    bool its = prefer == tfs_view_class(im, &view->found->node);
-    if (mine == its)
-        contradict_view(r, chunk, view);
-    else if (its && !r->quiet)
-        put_preferred(r, view);
-}
-
-/* What --prefer takes comes first: when it had its way, the others may be true again. */
-static void check_class(struct root *r, struct tfs_found *chunk, struct tfs_view *views,
-                        size_t count, bool preferred)
-{
-    for (size_t i = 0; i < count; i++)
-        if (preferred == (tfs_view_class(r->im, &views[i].found->node) == r->im->cli->prefer))
-            check_view(r, chunk, &views[i]);
+    contradict(r, BOTH, view->found->path);
+    chunk->left_out = chunk->left_out || !r->quiet;
 }
 
 /* The views of a chunk of DIR that the file changes. */
@@ -149,16 +103,15 @@ static void check_chunk(struct root *r, struct tfs_found *chunk)
     struct tfs_node top = chunk->node;
 
     if (chunk->left_out)
-        contradict(r, BOTH, chunk->path, "");
+        contradict(r, BOTH, chunk->path);
     if (chunk->left_out || (r->stale_only && chunk->in_sync) || !tfs_doc_find(r->after, top.key))
         return;
     top.slot = tfs_doc_find(r->after, top.key)->slot;
     enum tfs_status status = tfs_found_scan(im->cli, im->save, r->after, &top, chunk->path, &files);
     im->status = tfs_status_worst(im->status, status);
-    if (!status && tfs_views_of(im, &files, &views, &count)) {
-        check_class(r, chunk, views, count, true);
-        check_class(r, chunk, views, count, false);
-    }
+    if (!status && tfs_views_of(im, &files, &views, &count))
+        for (size_t i = 0; i < count; i++)
+            check_view(r, chunk, &views[i]);
     free(views);
     tfs_found_release(&files);
 }
@@ -168,12 +121,10 @@ static void check_removed(struct root *r, struct tfs_key key)
 {
     char name[TFS_CHUNK_NAME];
 
-    if (!tfs_doc_find(r->im->base, key) || tfs_doc_find(r->im->doc, key) ||
-        r->im->cli->prefer == tfs_view_class(r->im, &r->found->node))
+    if (!tfs_doc_find(r->im->base, key) || tfs_doc_find(r->im->doc, key))
         return;
     tfs_chunk_name(key, name);
-    contradict(r, "%s and the removal of %s contradict each other; the first is not taken%s", name,
-               "");
+    contradict(r, "%s and the removal of %s contradict each other; the first is not taken", name);
 }
 
 static void check_chunks(struct root *r)
@@ -198,7 +149,7 @@ static void check_root(struct root *r, struct tfs_found *other)
     if (tfs_view_compare(im, &view, im->base) && tfs_view_original(im, &view, &original) &&
         tfs_view_broken(im, other, (struct tfs_put){.original = tfs_buf_span(&original)}, im->doc,
                         r->after)) {
-        contradict(r, BOTH, other->path, "");
+        contradict(r, BOTH, other->path);
         other->left_out = other->left_out || !r->quiet;
     }
     tfs_buf_release(&original);
@@ -278,7 +229,7 @@ static void refuse_trouble(struct root *r, const struct tfs_error *err)
         tfs_import_refuse(r->im, r->found->path, err);
 }
 
-/* Nobody touched it: would it undo an edit, or is it what --restore would take? Names are what the
+/* Nobody touched it: would it undo an edit, or is it what --all would take? Names are what the
  * chunks say, and nothing by themselves. */
 static void count_untouched(struct root *r)
 {

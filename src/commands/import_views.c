@@ -136,7 +136,7 @@ bool tfs_view_is_of_part(const struct tfs_import *im, const struct tfs_view *vie
 
 bool tfs_view_wanted(const struct tfs_import *im, const struct tfs_view *view)
 {
-    return view->differs && (view->touched || (im->cli->restore && !tfs_view_is_of_part(im, view)));
+    return view->differs && (view->touched || (im->cli->all && !tfs_view_is_of_part(im, view)));
 }
 
 bool tfs_view_counts(const struct tfs_import *im, const struct tfs_view *view)
@@ -234,18 +234,6 @@ int tfs_view_put(struct tfs_import *im, const struct tfs_found *found, struct tf
     return err->code;
 }
 
-bool tfs_view_try(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
-                  struct tfs_put put, struct tfs_doc **after)
-{
-    struct tfs_error err = {0};
-
-    if (tfs_view_put(im, found, doc, &put, after, &err) == 0)
-        return true;
-    if (tfs_import_is_trouble(err.code))
-        tfs_import_refuse(im, found->path, &err);
-    return false;
-}
-
 /* Is this what the file says? Then putting it changes nothing, however it is spelled. */
 static int agrees(struct tfs_import *im, const struct tfs_found *found, struct tfs_put put,
                   struct tfs_doc *doc, struct tfs_error *err)
@@ -268,6 +256,17 @@ static int agrees(struct tfs_import *im, const struct tfs_found *found, struct t
     return same;
 }
 
+bool tfs_view_agrees(struct tfs_import *im, const struct tfs_found *found, struct tfs_put put,
+                     struct tfs_doc *doc)
+{
+    struct tfs_error err = {0};
+    const int same = agrees(im, found, put, doc, &err);
+
+    if (same < 0)
+        tfs_import_refuse(im, found->path, &err);
+    return same != 0;
+}
+
 bool tfs_view_broken(struct tfs_import *im, const struct tfs_found *found, struct tfs_put put,
                      struct tfs_doc *before, struct tfs_doc *after)
 {
@@ -278,17 +277,4 @@ bool tfs_view_broken(struct tfs_import *im, const struct tfs_found *found, struc
     if (now < 0 || then < 0)
         tfs_import_refuse(im, found->path, &err);
     return then > 0;
-}
-
-/* ---- --prefer -------------------------------------------------------------------------------- */
-
-enum tfs_prefer tfs_view_class(const struct tfs_import *im, const struct tfs_node *node)
-{
-    const struct tfs_file *file = tfs_node_file(im->save, node);
-
-    if (file->flags & TFS_FILE_LATE)
-        return TFS_PREFER_PICTURES;
-    if (file->flags & TFS_FILE_RAW)
-        return TFS_PREFER_RAW;
-    return strcmp(file->path, "voxels.csv") == 0 ? TFS_PREFER_VOXELS : TFS_PREFER_GRIDS;
 }

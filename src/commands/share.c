@@ -324,23 +324,6 @@ enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, co
     return TFS_STATUS_DONE;
 }
 
-/* ---- --prefer -------------------------------------------------------------------------------- */
-
-const char *const tfs_prefer_names[] = {
-    [TFS_PREFER_NONE] = "",   [TFS_PREFER_VOXELS] = "voxels",     [TFS_PREFER_GRIDS] = "grids",
-    [TFS_PREFER_RAW] = "raw", [TFS_PREFER_PICTURES] = "pictures",
-};
-
-bool tfs_prefer_parse(const char *name, enum tfs_prefer *prefer)
-{
-    for (unsigned i = TFS_PREFER_VOXELS; i <= TFS_PREFER_PICTURES; i++)
-        if (strcmp(tfs_prefer_names[i], name) == 0) {
-            *prefer = (enum tfs_prefer)i;
-            return true;
-        }
-    return false;
-}
-
 /* ---- progress -------------------------------------------------------------------------------- */
 
 #define PROGRESS_FIRST 500 /* milliseconds: shorter work shows nothing */

@@ -18,8 +18,7 @@ const struct tfs_command tfs_commands[] = {
      tfs_cli_export, TFS_OPERANDS_SAVE_DIR, 2, TFS_CLI_VIEWS | TFS_CLI_JSON | TFS_CLI_QUIET},
     {"import", "DIR SAVE", "write into SAVE the files of DIR that were edited since the export",
      tfs_cli_import, TFS_OPERANDS_DIR_SAVE, 2,
-     TFS_CLI_VIEWS | TFS_CLI_DELETE | TFS_CLI_RESTORE | TFS_CLI_PREFER | TFS_CLI_JSON |
-         TFS_CLI_QUIET},
+     TFS_CLI_VIEWS | TFS_CLI_DELETE | TFS_CLI_ALL | TFS_CLI_JSON | TFS_CLI_QUIET},
     {"cat", "SAVE PATH...", "print files of the tree; a PATH may be a pattern, in quotes",
      tfs_cli_cat, TFS_OPERANDS_SAVE_PATHS, 2, TFS_CLI_MORE},
     {"put", "SAVE PATH", "replace one file of the tree with the standard input", tfs_cli_put,
@@ -53,9 +52,7 @@ const struct tfs_command tfs_commands[] = {
 
 const struct tfs_flag tfs_flags[] = {
     {"delete", NULL, "also remove chunks and optional files that are not in DIR", TFS_CLI_DELETE},
-    {"restore", NULL, "take every file that differs from the save, edited or not", TFS_CLI_RESTORE},
-    {"prefer", "WHAT", "which files win a contradiction: voxels, grids, raw or pictures",
-     TFS_CLI_PREFER},
+    {"all", NULL, "take every file that differs from the save, edited or not", TFS_CLI_ALL},
     {"stat", NULL, "print only the summary", TFS_CLI_STAT},
     {"all-rows", NULL, "print every voxel that differs", TFS_CLI_ALL_ROWS},
     {"json", NULL, "print JSON, for programs", TFS_CLI_JSON},

@@ -34,7 +34,7 @@ offers "bash completes an option of a command" --dry-run terrainfs undo --d
 in_bash terrainfs info - | grep -qx -e --dry-run
 [ $? = 1 ]
 ok "and not that of another one"
-offers "bash completes an option with a value" --prefer= terrainfs import --pr
+offers "bash completes an option with a value" --conflicts= terrainfs merge --con
 offers "bash completes a value of -o" scratch= terrainfs -o sc
 offers "bash completes what stands behind a comma" ro,scratch= terrainfs -o ro,sc
 offers "bash completes the value of an option, which it takes apart" voxels terrainfs -o ro,views = vo
@@ -54,9 +54,9 @@ if command -v zsh >/dev/null; then
         compdef() { :; }
         compadd() { [ "$1" = -S ] && print -l blank:none $open || print -l blank:yes $whole; }
         . ./terrainfs.zsh
-        words=(terrainfs import --) CURRENT=3
+        words=(terrainfs merge --) CURRENT=3
         _terrainfs' >out 2>err
-    [ "$(sed -n '/blank:none/,$p' out)" = $'blank:none\n--prefer=' ]
+    [ "$(sed -n '/blank:none/,$p' out)" = $'blank:none\n--conflicts=\n--path=' ]
     ok "zsh appends no blank to an option with a value"
 else
     skip "zsh takes it" "there is no zsh"

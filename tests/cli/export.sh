@@ -77,7 +77,7 @@ diff -rq dir big | grep -E '^Files' | grep -v /.terrainfs/ >out
 ok "no file is left of which only a part was written"
 chmod u+w save
 cp save before
-for options in "" "--restore --delete"; do
+for options in "" "--all --delete"; do
     run 1 "import $options of it" import $options big save
     says err '^terrainfs: big: this export was cut off: export again$' "says that it is only a part"
     same save before "and takes nothing"

@@ -80,7 +80,7 @@ says out '^block version: 4' "the edited block is of version 4"
 "$TOOLS/make_voxel" folder folder 1
 run 0 "a region is exported" export world.vxr tree
 rm tree/info.txt
-run 0 "it is imported into a stream" import --restore tree db
+run 0 "it is imported into a stream" import --all tree db
 says err '8 added' "import says how many chunks"
 says err 'heightmap.png: left out: the picture was made for other bounds' "and that the region's picture is none of the stream"
 run 0 "the stream is exported" export db tree.db
@@ -89,7 +89,7 @@ for name in raw.bin voxels.csv channels/sdf.txt metadata.txt; do
 done
 run 0 "and checked" check db
 says out '11 chunks, 0 damaged' "no chunk is damaged"
-run 0 "the same goes into a folder" import --restore tree folder
+run 0 "the same goes into a folder" import --all tree folder
 run 0 "which is checked" check folder
 says out '32 chunks, 0 damaged' "its chunks were replaced, none is damaged"
 mkdir -p far/chunks

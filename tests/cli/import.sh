@@ -94,7 +94,7 @@ fresh
 mv dir/chunks/1_1_1 elsewhere
 echo "$x,$y,$z,base:gold_block" >>elsewhere/voxels.csv
 ln -s "$PWD/elsewhere" dir/chunks/1_1_1
-for command in 'import dir save' 'import --delete dir save' 'import --restore --delete dir save'; do
+for command in 'import dir save' 'import --delete dir save' 'import --all --delete dir save'; do
     # shellcheck disable=SC2086
     run 1 "a chunk that is a symbolic link: $command" $command
     says err 'dir/chunks/1_1_1: is a symbolic link; links to directories are not followed' "says so"

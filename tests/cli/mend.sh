@@ -21,7 +21,7 @@ mends() {
     damage_row "$2" "$3" "$4" "$1.tree/$chunk"
     cp -r "$1" "$1.damaged"
     sed -i 2d "$1.tree/$edited"
-    for options in --restore ""; do
+    for options in --all ""; do
         rm -r "$1" && cp -r "$1.damaged" "$1"
         [ -n "$options" ] || rm -r "$1.tree/.terrainfs"
         run 0 "$6: import $options" import $options "$1.tree" "$1"

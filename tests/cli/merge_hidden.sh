@@ -146,18 +146,18 @@ take "$zone"
 printf '\0\0\0\10' | dd of="t/regions/$region" bs=1 seek=4 conv=notrunc status=none
 rm -rf tree && run 1 "export of a zone without a region" export t tree
 cp -r o o.before
-run 1 "import --restore --delete of it" import --restore --delete tree o
+run 1 "import --all --delete of it" import --all --delete tree o
 says err 'not removed: the export could not show everything of the save' "says so"
 diff -r o o.before >out
 ok "the region stays"
 run 1 "--delete alone" import --delete tree o
 diff -r o o.before >out
 ok "leaves it, too"
-run 0 "--restore alone" import --restore tree o
+run 0 "--all alone" import --all tree o
 run 0 "export of the whole zone" export o whole
 ! grep -qx partial whole/.terrainfs/manifest
 ok "does not say so"
-run 0 "--restore --delete of it" import --restore --delete whole o
+run 0 "--all --delete of it" import --all --delete whole o
 
 # ---- as git merges common ancestors first
 take one

@@ -41,7 +41,7 @@ cp -r zone damaged
 run 1 "export of a zone without one of its regions" export zone tree
 says err 'is left out' "names it"
 cp $whole/$region zone/$region
-run 1 "import --restore --delete into the whole zone" import --restore --delete tree zone
+run 1 "import --all --delete into the whole zone" import --all --delete tree zone
 says err '6 chunks or files are not removed: the export could not show everything of the save' "says what stays"
 diff -r zone $whole >out
 ok "and removes nothing"

@@ -19,7 +19,7 @@ round() {
     ok "$1: nothing derived is in $2"
     run 0 "$1: diff of base and $2" diff base dir
     gone
-    run 0 "$1: $2 into a save without chunks" import --restore --delete dir empty
+    run 0 "$1: $2 into a save without chunks" import --all --delete dir empty
     run 0 "$1: it has the terrain of base" diff base empty
     cp -Rp base save
     run 0 "$1: $2 back into base" import --delete dir save
@@ -74,9 +74,9 @@ says "dir/$chunk/channels/color.txt" '^depth 32$' "as the files of the other cha
 says "all/$chunk/voxels.csv" '^x,y,z,type,sdf$' "not where all channels are shown"
 cp usual save
 run 1 "diff of another depth" diff --stat deep shallow
-run 0 "import into a save with the usual depths" import --restore --delete dir save
+run 0 "import into a save with the usual depths" import --all --delete dir save
 run 0 "diff finds nothing, depths included" diff deep save
-run 0 "import of the usual ones" import --restore --delete shallow save
+run 0 "import of the usual ones" import --all --delete shallow save
 run 0 "diff finds nothing then" diff usual save
 rm -r dir/.terrainfs shallow/.terrainfs "shallow/$chunk"
 run 0 "the chunk is removed" import -o views=voxels --delete shallow save

@@ -7,7 +7,7 @@ region save --chunks 2
 run 0 "--help succeeds" --help
 says out '^usage: terrainfs' "--help prints the usage on stdout"
 for word in info check export import cat put sync umount format= inflate= upgrade ro commit= \
-    scratch= cache= threads= max_read= --delete --restore --prefer= diff --stat \
+    scratch= cache= threads= max_read= --delete --all diff --stat \
     --all-rows --json --color text --rows undo --list --dry-run --force backup \
     merge --conflicts= --path=; do
     grep -Fq -e "$word" out
@@ -16,7 +16,7 @@ for word in info check export import cat put sync umount format= inflate= upgrad
     ok "the man page names $word"
 done
 run 0 "a command's --help succeeds" import --help
-says out '^usage: terrainfs import .*--prefer=WHAT' "a command's --help prints its usage"
+says out '^usage: terrainfs import .*--all' "a command's --help prints its usage"
 cp out import.help
 run 0 "help of a command succeeds" help import
 same out import.help "help of a command is its --help"

@@ -61,12 +61,12 @@ says err '^terrainfs: 1 file taken, 0 added, 0 removed$' "it is all that was tak
 block base:gold_block 19 20 18 "voxels.csv says all of its chunk"
 export_of theirs
 run 1 "an untouched export of another save has status 1" import dir save
-says err '^terrainfs: [0-9]+ files differ from the save and were not touched since the export: --restore takes them$' \
+says err '^terrainfs: [0-9]+ files differ from the save and were not touched since the export: --all takes them$' \
     "it says how many differ, and how to take them"
 same save base "nothing was written"
-run 0 "import --restore takes them" import --restore dir save
+run 0 "import --all takes them" import --all dir save
 same save theirs "the save is the other one"
-run 0 "a second time nothing differs" import --restore dir save
+run 0 "a second time nothing differs" import --all dir save
 says err 'nothing differs from the save' "as it says"
 
 export_of theirs
@@ -84,13 +84,12 @@ cp save after
 run 0 "the same tree again has status 0" import dir save
 says err 'the save shows every edit already' "it says that there is nothing to do"
 same save after "views that are out of date undo nothing"
-run 1 "not even with --restore" import --restore dir save
-says err 'voxels.csv and .*contradict each other|and .*voxels.csv contradict each other' "they contradict the edit"
+run 1 "not even with --all" import --all dir save
+says err 'palette.txt: entry [0-9]+ is missing' "they contradict the edit"
 same save after "nothing was written"
 sed -i '0,/base:dirt/s//base:clay/' $chunk/blocks.txt
 run 1 "an edit in a view that is out of date is refused" import dir save
-says err 'dir/chunks/1_1_1/voxels.csv' "the first view is named"
-says err 'dir/chunks/1_1_1/blocks.txt' "and the second"
+says err 'dir/chunks/1_1_1/voxels.csv and blocks.txt' "both views are named"
 same save after "nothing was written"
 "$TFS" export save new
 cp -r new/. dir/
@@ -122,33 +121,18 @@ for manifest in with without; do
     echo "3,30,9,base:gold_block" >>dir/chunks/0_1_0/voxels.csv
     cp -r dir kept
     run 1 "two views of a chunk contradict each other, $manifest a manifest" import dir save
-    says err 'dir/chunks/1_1_1/voxels\.csv and dir/chunks/1_1_1/blocks\.txt contradict each other' "both are named"
-    says err -- '--prefer=voxels or --prefer=grids decides' "and what decides"
+    says err 'dir/chunks/1_1_1/voxels\.csv and blocks\.txt contradict each other' "both are named"
     "$TFS" cat save chunks/1_1_1/voxels.csv | cmp -s - csv.base 2>/dev/null ||
         "$TFS" cat base chunks/1_1_1/raw.bin >raw && "$TFS" cat save chunks/1_1_1/raw.bin | cmp -s - raw
     ok "nothing of this chunk is taken"
     block base:gold_block 3 30 9 "the other chunk is"
-    cp base save
-    run 0 "--prefer=voxels" import --prefer=voxels dir save
-    block base:gold_block $x $y $z "takes the voxels"
-    "$TFS" cat save chunks/1_1_1/palette.txt >out
-    ! grep -q clay out
-    ok "and not the grid"
-    cp base save
-    run 0 "--prefer=grids" import --prefer=grids dir save
-    "$TFS" cat save chunks/1_1_1/blocks.txt | cmp -s - $chunk/blocks.txt
-    ok "takes the grid"
-    cp base save
-    run 1 "--prefer=raw" import --prefer=raw dir save
-    says err 'voxels.csv and .*blocks.txt contradict' "cannot decide between the two"
     diff -r dir kept >out
     ok "DIR is as it was"
     rm -rf kept
 done
-run 2 "--prefer of nothing" import --prefer=both dir save
-says err 'voxels, grids, raw or pictures' "is refused with what there is"
-run 2 "--prefer of another command" export --prefer=raw save out.d
-run 2 "--restore of another command" export --restore save out.d
+run 2 "--prefer is gone" import --prefer=voxels dir save
+says err 'this option is no longer there: remove the files' "with what there is instead"
+run 2 "--all of another command" export --all save out.d
 
 export_of theirs
 rm -r dir/.terrainfs
@@ -156,8 +140,6 @@ gold
 run 1 "without a manifest everything that differs counts as edited" import dir save
 says err 'contradict each other' "so that views which are out of date contradict the edit"
 same save base "nothing was written"
-run 0 "--prefer=voxels" import --prefer=voxels dir save
-block base:gold_block $x $y $z "takes the edit"
 export_of theirs
 rm -r dir/.terrainfs
 run 0 "without a manifest and an edit" import dir save
@@ -186,22 +168,13 @@ export_of base
 sed -i '$d' $chunk/voxels.csv
 run 1 "raw.bin and voxels.csv that do not" import dir save
 says err 'raw.bin and .*voxels.csv contradict|voxels.csv and .*raw.bin contradict' "are named"
-run 0 "--prefer=raw" import --prefer=raw dir save
-same save other "takes raw.bin"
 
 # The numbers of one are not those of the other.
 export_of base
 gold
 sed -i 's/base:dirt/base:clay/' $chunk/palette.txt
 run 1 "voxels.csv with a new name, and palette.txt without it" import dir save
-says err 'palette.txt and .*voxels.csv contradict each other|voxels.csv and .*palette.txt contradict each other' \
-    "contradict each other"
-run 0 "--prefer=voxels" import --prefer=voxels dir save
-block base:gold_block $x $y $z "takes the voxels"
-cp base save
-run 0 "--prefer=grids" import --prefer=grids dir save
-"$TFS" cat save chunks/1_1_1/palette.txt | cmp -s - $chunk/palette.txt
-ok "takes the palette"
+says err 'palette.txt: entry [0-9]+ is missing, but there are blocks of it' "is refused as a text that does not fit"
 
 # ---- the root palette renames, and chunks have names too
 export_of base
@@ -273,15 +246,7 @@ sed -i '2d' "$top/voxels.csv"
 cp -r dir kept
 run 1 "a pixel, and a text of the chunk that it changes" import dir save
 says err 'dir/heightmap.png and .*voxels.csv contradict each other' "contradict each other"
-says err -- '--prefer=pictures or --prefer=voxels decides' "it is said what decides"
 same save base "neither is taken"
-run 0 "--prefer=pictures" import --prefer=pictures dir save
-raised
-ok "has the pixel"
-cp base save
-run 0 "--prefer=voxels" import --prefer=voxels dir save
-"$TFS" cat save "${top#dir/}/voxels.csv" | cmp -s - "$top/voxels.csv"
-ok "has the text"
 diff -r dir kept >out
 ok "DIR is as it was"
 rm -rf kept
@@ -300,9 +265,6 @@ raise
 rm -r "$top"
 run 1 "a pixel in a chunk that is removed" import --delete dir save
 says err "heightmap.png and the removal of ${top#dir/chunks/} contradict each other" "contradicts the removal"
-run 0 "--prefer=pictures" import --delete --prefer=pictures dir save
-raised
-ok "has the pixel"
 
 # The save has other bounds now than where it was exported.
 export_of base
@@ -362,7 +324,7 @@ grep -q '^5_5_5 ' chunks && ! grep -q '^0_2_1 ' chunks
 ok "so it is"
 run 1 "--delete that finds nothing else has status 1" import --delete dir save
 cp part/chunks/0_2_0/lights/sky.txt dir/chunks/0_2_0/lights/
-run 0 "--restore --delete removes it" import --restore --delete dir save
+run 0 "--all --delete removes it" import --all --delete dir save
 judge chunks save >chunks
 ! grep -q '^5_5_5 ' chunks
 ok "so it is"

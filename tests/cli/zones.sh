@@ -30,13 +30,13 @@ says err "^terrainfs: world/$zone is one save, and world holds several" "says wh
 run 1 "import of what is no tree" import start world/$zone
 says err '^terrainfs: start: nothing here has a name of the tree: give what terrainfs export wrote$' "says what is wanted"
 
-for restore in "" --restore; do
+for all in "" --all; do
     fresh -o views=raw
-    run 0 "import $restore --delete of raw.bin of every zone" import $restore --delete dir world
+    run 0 "import $all --delete of raw.bin of every zone" import $all --delete dir world
     unchanged "removes nothing from any of them"
     [ "$(grep -c 'nothing differs' err)" = 2 ]
     ok "nothing differs in either"
-    [ -z "$restore" ] && rm -rf dir/$zone/.terrainfs dir/$last/.terrainfs && # as git has it
+    [ -z "$all" ] && rm -rf dir/$zone/.terrainfs dir/$last/.terrainfs && # as git has it
         run 0 "import --delete without the manifests" import --delete dir world && unchanged "removes nothing, either"
 done
 

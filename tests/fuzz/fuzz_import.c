@@ -136,7 +136,7 @@ static void make_entry(struct tfs_cursor *in, struct tfs_save *save)
 
 #define EXPORTED 0x80
 #define REMOVE   0x40
-#define RESTORE  0x20
+#define ALL      0x20
 
 /* A command, without what it says. */
 static enum tfs_status run(enum tfs_status (*command)(struct tfs_cli *), struct tfs_cli cli)
@@ -159,8 +159,7 @@ static enum tfs_status import(char *path, uint8_t choices)
 
     return run(tfs_cli_import, (struct tfs_cli){.command = "import",
                                                 .remove = (choices & REMOVE) != 0,
-                                                .restore = (choices & RESTORE) != 0,
-                                                .prefer = choices % (TFS_PREFER_PICTURES + 1),
+                                                .all = (choices & ALL) != 0,
                                                 .operands = operands});
 }
 

@@ -176,7 +176,7 @@ gits() {
     same 'files that git sees' "$(cd "$D/tree" && git status --porcelain | grep -c "base/earth/chunks/$c/")" 4
     same 'other chunks' "$(cd "$D/tree" && git status --porcelain | grep chunks/ | grep -vc "base/earth/chunks/$c/")" 0
     want git -C "$D/tree" checkout -q .
-    want "$TFS_BIN" import --restore "$D/tree" "$S"
+    want "$TFS_BIN" import --all "$D/tree" "$S"
     want "$TFS_BIN" diff "$PRISTINE" "$S"
 }
 
