@@ -254,12 +254,11 @@ int tfs_names_memory_lock(struct tfs_save *save, struct tfs_names_memory **memor
     return 0;
 }
 
-int tfs_cells_keep(struct tfs_save *save, const struct tfs_doc *doc,
-                   const struct tfs_chunk *fetched, unsigned wanted, struct tfs_cells **cells,
-                   struct tfs_error *err)
+/* `chunk` is as the document has it; `fetched` may have its bytes, too. */
+static int keep(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+                const struct tfs_chunk *fetched, unsigned wanted, struct tfs_cells **cells,
+                struct tfs_error *err)
 {
-    const struct tfs_chunk *stored = tfs_doc_find(doc, fetched->key);
-    const struct tfs_chunk *chunk = stored != NULL ? stored : fetched;
     const struct tfs_cells_kind *kind = save->tree->cells;
     const unsigned planes = (1u << kind->count) - 1;
     const struct wanted asked = {
@@ -292,14 +291,23 @@ struct tfs_cells *tfs_cells_cached(struct tfs_save *save, const struct tfs_chunk
     return cache == NULL ? NULL : tfs_recent_find(&cache->recent, &asked);
 }
 
+int tfs_cells_keep(struct tfs_save *save, const struct tfs_doc *doc,
+                   const struct tfs_chunk *fetched, unsigned wanted, struct tfs_cells **cells,
+                   struct tfs_error *err)
+{
+    const struct tfs_chunk *stored = tfs_doc_find(doc, fetched->key);
+
+    return keep(save, doc, stored != NULL ? stored : fetched, fetched, wanted, cells, err);
+}
+
 int tfs_cells_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                    unsigned wanted, struct tfs_cells **cells, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk;
 
-    if (tfs_doc_need(doc, key, &chunk, err) < 0)
-        return err->code;
-    return tfs_cells_keep(save, doc, chunk, wanted, cells, err);
+    return tfs_doc_need(doc, key, &chunk, err) < 0
+               ? err->code
+               : keep(save, doc, chunk, chunk, wanted, cells, err);
 }
 
 int tfs_cells_need(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,

@@ -140,7 +140,8 @@ static int keep(struct tfs_names_memory *m, const struct tfs_cells *cells,
 /* What is remembered of the chunk; NULL: nothing. */
 static struct tfs_chunk_names *find(const struct tfs_names_memory *m, const struct tfs_chunk *chunk)
 {
-    if (chunk->slot >= m->chunk_count || m->chunks[chunk->slot].what != what_of(chunk))
+    if (chunk->slot >= m->chunk_count || m->chunks[chunk->slot].names == NULL ||
+        m->chunks[chunk->slot].what != what_of(chunk))
         return NULL;
     return m->chunks[chunk->slot].names;
 }
