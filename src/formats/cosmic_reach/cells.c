@@ -117,14 +117,14 @@ static int decode_blocks(struct tfs_cells *cells, struct tfs_error *err)
 {
     const struct tfs_cosmic_blocks *blocks = &sections_of(cells)->blocks;
     const struct tfs_cells_plane *plane = &cells->planes[BLOCK];
-    uint32_t high = 0;
+    uint32_t wrong = 0; /* its highest bit: of values above 31 bits, or above the last index */
 
     if (decode_plane(cells, BLOCK, &blocks->layers, UINT32_MAX, err) < 0 || plane->filled)
         return err->code;
     const uint32_t *values = plane->values;
     for (size_t i = 0; i < TFS_COSMIC_VALUES; i++)
-        high = values[i] > high ? values[i] : high;
-    return high < blocks->count
+        wrong |= values[i] | (blocks->count - 1 - values[i]);
+    return wrong >> 31 == 0
                ? 0
                : tfs_cosmic_blocks_check(blocks, tfs_blob_span(cells->stored).data, err);
 }

@@ -123,7 +123,8 @@ static void add_entries(struct tfs_voxel_lines *lines, const struct tfs_cells *c
     const size_t layer = plane->filled ? cells->count : (size_t)cells->size.x * cells->size.z;
 
     for (size_t i = 0; i < cells->count; i += layer)
-        if (tfs_plane_run(plane, i, i + layer) == layer)
+        if (plane->filled ||
+            memcmp(entries + i, entries + i + 1, (layer - 1) * sizeof(*entries)) == 0)
             tfs_voxel_lines_add(lines, (uint32_t)layer, &p->entries[entries[i]]);
         else
             tfs_voxel_lines_add_rows(lines, cells->size.z, entries + i, p->entries);
