@@ -142,13 +142,13 @@ static int copy_chunk(const struct range *r, const struct tfs_chunk *chunk, cons
                       struct tfs_error *err)
 {
     const struct tfs_array *a = r->a;
-    const size_t layer = (size_t)(a->sides[1] * tfs_array_row(a));
+    const uint64_t layer = a->sides[1] * tfs_array_row(a), plane = tfs_array_plane(a);
+    const uint64_t part = tfs_array_part(a, l->at[2]), at = place_of(r, l, l->from);
 
     if (tfs_kept_layers(a, chunk, l->from, l->to, r->layers, err) < 0)
         return err->code;
-    for (uint32_t y = l->from; y < l->to; y++)
-        copy_layer(r, place_of(r, l, y), r->layers + (y - l->from) * layer,
-                   tfs_array_part(a, l->at[2]));
+    for (uint32_t i = 0; i < l->to - l->from; i++)
+        copy_layer(r, at + i * plane, r->layers + i * layer, part);
     return 0;
 }
 
