@@ -30,6 +30,7 @@ struct tfs_open_array {
     struct tfs_sparse *pages;
     uint64_t limit; /* bytes */
     int failed;     /* why a write is there in part; 0: none is */
+    int refused;    /* what a close answered, which shows no more; others of the same file come */
     bool dirty;     /* something was written since it was taken last */
     bool busy;      /* its pages are being read where they lie */
     bool told;      /* what they say was refused, and the log says so */

@@ -26,6 +26,23 @@ static int lay_pages(struct tfs_session *s, const struct tfs_node *node, struct 
     return size < 0 ? (int)size : tfs_sparse_create(doc, (uint64_t)size, pages);
 }
 
+/* Begins anew over what `doc` shows. */
+static int lay_anew(struct tfs_session *s, struct tfs_open_array *array, struct tfs_doc *doc)
+{
+    struct tfs_node node = array->node;
+    struct tfs_sparse *pages = NULL;
+
+    tfs_ops_refresh(s, &node);
+    int result = lay_pages(s, &node, doc, &pages);
+    if (result < 0)
+        return result;
+    tfs_sparse_unref(array->pages);
+    array->pages = pages;
+    array->node = node;
+    array->version = doc->version;
+    return 0;
+}
+
 int tfs_ops_open_array(struct tfs_session *s, struct tfs_inode *inode)
 {
     struct tfs_open_array *array;
@@ -71,6 +88,7 @@ static void note_written(struct tfs_session *s, struct tfs_inode *inode)
 {
     inode->array->dirty = true;
     inode->array->told = false;
+    inode->array->refused = 0;
     tfs_views_bump(&s->views, tfs_node_id(&inode->node));
     tfs_fresh_touch(&s->overlay, &inode->node);
     tfs_overlay_linger_group(&s->overlay, &inode->node);
@@ -198,40 +216,32 @@ int tfs_ops_read_array(struct tfs_session *s, struct tfs_need *need, const struc
     return result;
 }
 
+static struct tfs_doc *shown_of(struct tfs_session *s, const struct tfs_open_array *array)
+{
+    return tfs_store_shown(tfs_ops_branch(s, &array->node)->store);
+}
+
 /* A page that a mapping wrote comes back while the kernel drops it, and is one of the document that
  * it was read in. Where none came, all pages that the kernel has then were read later. */
 void tfs_ops_invalidate(void *session, uint64_t id)
 {
     struct tfs_session *s = session;
-    struct tfs_sparse *pages = NULL;
+    struct tfs_doc *shown = NULL;
 
     pthread_mutex_lock(&s->lock);
     const struct tfs_inode *before = tfs_inode_find(&s->inodes, id);
-    struct tfs_doc *shown =
-        before != NULL && before->array != NULL
-            ? tfs_doc_ref(tfs_store_shown(tfs_ops_branch(s, &before->array->node)->store))
-            : NULL;
     const uint64_t changes = before != NULL ? before->changes : 0;
+    if (before != NULL && before->array != NULL)
+        shown = tfs_doc_ref(shown_of(s, before->array));
     pthread_mutex_unlock(&s->lock);
     s->events.invalidate(s->events.invalidate_arg, id);
     pthread_mutex_lock(&s->lock);
     struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
     if (inode != NULL && inode->dropped < changes)
         inode->dropped = changes;
-    struct tfs_open_array *array = inode != NULL ? inode->array : NULL;
-    struct tfs_node node = {0};
-    if (array != NULL) {
-        node = array->node;
-        tfs_ops_refresh(s, &node);
-    }
-    if (array != NULL && shown != NULL && inode->past == NULL &&
-        !tfs_sparse_is_written(array->pages) && array->version < shown->version &&
-        lay_pages(s, &node, shown, &pages) == 0) {
-        tfs_sparse_unref(array->pages);
-        array->pages = pages;
-        array->node = node;
-        array->version = shown->version;
-    }
+    if (shown != NULL && inode != NULL && inode->array != NULL && inode->past == NULL &&
+        !tfs_sparse_is_written(inode->array->pages) && inode->array->version < shown->version)
+        (void)lay_anew(s, inode->array, shown);
     pthread_mutex_unlock(&s->lock);
     tfs_doc_unref(shown);
 }
@@ -285,6 +295,35 @@ static int take_pages(struct tfs_work *work, struct tfs_open_array *array, const
     return result;
 }
 
+/* What was written anew may have another type or order than the array has here: it shows what it
+ * has become. */
+static void accept(struct tfs_session *s, struct tfs_inode *inode)
+{
+    struct tfs_open_array *array = inode->array;
+
+    if (array->pages->base != NULL || inode->past_why != NULL ||
+        lay_anew(s, array, shown_of(s, array)) < 0)
+        tfs_sparse_accept(array->pages);
+    tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
+    tfs_notify_stale(s->notify, inode->id);
+}
+
+/* At a close that refuses what was written anew, the array shows what is accepted again. What a
+ * mapping wrote stays in it. */
+static bool is_let_go(const struct tfs_work *work, struct tfs_inode *inode)
+{
+    struct tfs_session *s = work->branch->session;
+    struct tfs_open_array *array = inode->array;
+
+    if (work->job.barrier || array->pages->base != NULL || inode->past_why != NULL ||
+        lay_anew(s, array, shown_of(s, array)) < 0)
+        return false;
+    array->failed = 0;
+    tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
+    tfs_notify_stale(s->notify, inode->id);
+    return true;
+}
+
 int tfs_ops_commit_array(struct tfs_work *work, bool released)
 {
     struct tfs_session *s = work->branch->session;
@@ -296,20 +335,22 @@ int tfs_ops_commit_array(struct tfs_work *work, bool released)
     const char *past_why = inode->past_why;
     /* Who has opened it since has begun what only his own close may end. */
     const bool any = array->dirty && !(released && inode->writers > 0);
+    const int refused = array->refused;
     array->busy = any;
     pthread_mutex_unlock(&s->lock);
     if (!any)
-        return 0;
+        return refused;
     int result = take_pages(work, array, past_why, &err);
     const bool tell = result < 0 && result != -ENOMEM && !array->told;
     if (tell && array->pages->size > 0)
         put_aside(s, inode, array);
     pthread_mutex_lock(&s->lock);
     array->busy = false;
-    array->dirty = result < 0;
+    array->refused = tell && is_let_go(work, inode) ? result : 0;
+    array->dirty = result < 0 && array->refused == 0;
     array->told = array->told || tell;
     if (result == 0)
-        tfs_sparse_accept(array->pages);
+        accept(s, inode);
     if (result == 0 && (work->job.edited || array->kept))
         tfs_ops_drop_rejected(s, inode);
     array->kept = result < 0 && (array->kept || tell);

@@ -489,7 +489,7 @@ static bool has_to_flush(struct tfs_session *s, const struct tfs_handle *handle)
 
     if (!handle->wrote || handle->outdated || inode->scratch != NULL)
         return false;
-    if (inode->array != NULL && inode->array->dirty)
+    if (inode->array != NULL && (inode->array->dirty || inode->array->refused < 0))
         return true;
     if (draft != NULL && (tfs_draft_is_unchecked(draft) || draft->state == TFS_DRAFT_CHECKING))
         return true;

@@ -76,15 +76,6 @@ static int read_pages(const struct reading *r, const struct tfs_sparse *pages)
     return result;
 }
 
-/* Is an array that is open for writing what anybody sees? */
-static bool is_as_shown(struct tfs_session *s, const struct tfs_inode *inode)
-{
-    const struct tfs_open_array *array = inode->array;
-
-    return !tfs_sparse_is_written(array->pages) &&
-           array->version == tfs_store_shown(tfs_ops_branch(s, &array->node)->store)->version;
-}
-
 /* What the pages say that the kernel has of it: they are none of a later text. */
 static void note_said(struct tfs_inode *inode, const struct tfs_blob *text)
 {
@@ -134,7 +125,7 @@ static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
         return read_pages(r, inode->draft->sparse);
     if (inode != NULL && inode->draft != NULL)
         return read_written(r, &inode->draft->bytes);
-    if (inode != NULL && inode->array != NULL && (inode->past != NULL || !is_as_shown(s, inode))) {
+    if (inode != NULL && inode->array != NULL && tfs_sparse_is_written(inode->array->pages)) {
         int array = tfs_ops_read_array(s, need, inode, r->offset, r->size, r->hold);
         if (array == 0)
             *r->bytes = tfs_blob_span(*r->hold);
