@@ -25,7 +25,6 @@
 #define GAP        8
 #define SIDE_SMALL 256 /* a map below it is drawn enlarged */
 #define EDGE_FROM  800 /* columns: the edges of chunks are wider by a pixel */
-#define DRAW_STEP  (UINT64_C(1) << 20)
 #define PIXEL      3
 
 static const uint8_t background[PIXEL] = {0x16, 0x18, 0x1d};
@@ -76,18 +75,10 @@ static int spool(struct tfs_save *save, const struct tfs_doc *doc, const struct 
 {
     const struct tfs_at at = tfs_lens_at(lens, (struct tfs_key){0}, 0);
     struct tfs_buf bytes = {0};
-    uint64_t offset = 0;
 
-    do {
-        tfs_buf_clear(&bytes);
-        int result = lens->get_range != NULL
-                         ? lens->get_range(save, doc, at, offset, DRAW_STEP, &bytes, err)
-                         : lens->get(save, doc, at, &bytes, err);
-        if (result == 0 && tfs_buf_check(&bytes, err) == 0 &&
-            fwrite(bytes.data, 1, bytes.size, file) != bytes.size)
-            tfs_fail_errno(err, "the map cannot be written to a temporary file");
-        offset += bytes.size;
-    } while (err->code == 0 && lens->get_range != NULL && bytes.size == DRAW_STEP);
+    if (lens->get(save, doc, at, &bytes, err) == 0 && tfs_buf_check(&bytes, err) == 0 &&
+        fwrite(bytes.data, 1, bytes.size, file) != bytes.size)
+        tfs_fail_errno(err, "the map cannot be written to a temporary file");
     tfs_buf_release(&bytes);
     if (err->code == 0 && fflush(file) != 0)
         tfs_fail_errno(err, "the map cannot be written to a temporary file");

@@ -78,19 +78,11 @@ struct tfs_note {
     char *text;  /* one sentence, with chunk and offset where known */
 };
 
-/* The head of a struct with what was computed from the chunks of a save and can be computed again
- * (formats/picture/columns.c). Several facts may hold it; the last reference that goes calls
- * `release`. */
-struct tfs_shared_cache {
-    atomic_uint refs;
-    void (*release)(struct tfs_shared_cache *cache);
-};
-
 struct tfs_folder_known;
 
 /* What a container learned when it read the save. All documents that descend from that reading
- * share it. It does not change after opening, with two exceptions: `cache` is set once, and `own`
- * may have members that say what became of the last commit (BeamNG's sidecar). */
+ * share it. It does not change after opening, but that `own` may have members that say what became
+ * of the last commit (BeamNG's sidecar). */
 struct tfs_facts {
     atomic_uint refs;
     struct tfs_note *notes;
@@ -100,21 +92,11 @@ struct tfs_facts {
     struct tfs_folder_known *folder; /* formats/containers/folder.h; NULL: it is no folder */
     /* Releases what the facts refer to, before; NULL: nothing. */
     void (*release)(struct tfs_facts *facts);
-    _Atomic(struct tfs_shared_cache *)
-        cache; /* set by the first lens that needs it; NULL: not yet */
 };
 
 int tfs_facts_create(size_t own_size, struct tfs_facts **facts, struct tfs_error *err);
 struct tfs_facts *tfs_facts_ref(struct tfs_facts *facts);
 void tfs_facts_unref(struct tfs_facts *facts);
-/* The cache of these facts, which lives as long as they do; NULL: there is none. */
-struct tfs_shared_cache *tfs_facts_cache(const struct tfs_facts *facts);
-/* Sets the cache; the facts take over the caller's reference. Where there is a cache already, that
- * one stays and `cache` is released. Returns the cache that the facts have then. */
-struct tfs_shared_cache *tfs_facts_set_cache(struct tfs_facts *facts,
-                                             struct tfs_shared_cache *cache);
-/* Gives `to` the cache of `from` if it has none. Both must be about the same save. */
-void tfs_facts_share_cache(struct tfs_facts *to, const struct tfs_facts *from);
 int tfs_facts_note(struct tfs_facts *facts, struct tfs_error *err, enum tfs_note_kind kind,
                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The note that was made last is about something that the document does not have: a chunk that the

@@ -26,7 +26,6 @@ int tfs_facts_create(size_t own_size, struct tfs_facts **facts, struct tfs_error
         }
     }
     atomic_init(&created->refs, 1);
-    atomic_init(&created->cache, NULL);
     *facts = created;
     return 0;
 }
@@ -38,12 +37,6 @@ struct tfs_facts *tfs_facts_ref(struct tfs_facts *facts)
     return facts;
 }
 
-static void cache_unref(struct tfs_shared_cache *cache)
-{
-    if (cache != NULL && tfs_refs_drop(&cache->refs))
-        cache->release(cache);
-}
-
 void tfs_facts_unref(struct tfs_facts *facts)
 {
     if (facts == NULL || !tfs_refs_drop(&facts->refs))
@@ -51,39 +44,10 @@ void tfs_facts_unref(struct tfs_facts *facts)
     for (size_t i = 0; i < facts->note_count; i++)
         free(facts->notes[i].text);
     free(facts->notes);
-    cache_unref(tfs_facts_cache(facts));
     if (facts->release != NULL)
         facts->release(facts);
     free(facts->own);
     free(facts);
-}
-
-/* ---- the cache ------------------------------------------------------------------------------- */
-
-struct tfs_shared_cache *tfs_facts_cache(const struct tfs_facts *facts)
-{
-    return atomic_load_explicit(&facts->cache, memory_order_acquire);
-}
-
-struct tfs_shared_cache *tfs_facts_set_cache(struct tfs_facts *facts,
-                                             struct tfs_shared_cache *cache)
-{
-    struct tfs_shared_cache *there = NULL;
-
-    if (atomic_compare_exchange_strong(&facts->cache, &there, cache))
-        return cache;
-    cache_unref(cache);
-    return there;
-}
-
-void tfs_facts_share_cache(struct tfs_facts *to, const struct tfs_facts *from)
-{
-    struct tfs_shared_cache *cache = tfs_facts_cache(from);
-
-    if (cache == NULL || to == from)
-        return;
-    tfs_refs_add(&cache->refs);
-    tfs_facts_set_cache(to, cache);
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */

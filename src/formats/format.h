@@ -25,6 +25,7 @@ struct tfs_save;
 struct tfs_cells_kind; /* formats/cells/cells.h */
 struct tfs_cells_edit;
 struct tfs_cells_cache;
+struct tfs_columns;
 struct tfs_folder_kind; /* formats/containers/folder.h */
 struct tfs_parts;       /* formats/parts.h */
 
@@ -398,6 +399,7 @@ struct tfs_save {
     struct tfs_numbers *_Atomic numbers;   /* formats/arrays/numbers.h; NULL: nobody asked */
     struct tfs_cells_cache *_Atomic cells; /* formats/cells/cells.h; NULL: the same */
     struct tfs_kept *_Atomic kept;         /* formats/arrays/kept.h; NULL: the same */
+    struct tfs_columns *_Atomic columns;   /* formats/picture/columns.h; NULL: the same */
     struct tfs_known_names *known_names;   /* formats/new_names.h; NULL: the same */
     void *own;                             /* the container's */
     void *cache; /* the format's, for its lenses; it has a lock of its own */

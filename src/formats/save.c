@@ -13,6 +13,7 @@
 #include "base/journal.h"
 #include "formats/arrays/kept.h"
 #include "formats/arrays/numbers.h"
+#include "formats/picture/columns.h"
 #include "formats/cells/cells.h"
 #include "formats/astray.h"
 #include "formats/chosen.h"
@@ -48,6 +49,7 @@ static void save_free(struct tfs_save *save)
     tfs_numbers_free(save->numbers);
     tfs_cells_cache_free(save->cells);
     tfs_kept_free(save->kept);
+    tfs_columns_free(save->columns);
     tfs_known_names_free(save->known_names);
     tfs_doc_unref(save->doc);
     free(save->path);

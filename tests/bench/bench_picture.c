@@ -103,12 +103,13 @@ static struct moment decode_all(void)
 
 static struct moment render(const struct tfs_doc *doc)
 {
-    const struct tfs_at root = {.member = 0};
     struct tfs_buf out = {0};
     struct moment start = now();
 
-    must(tfs_heightmap_lens.get(save, doc, root, &out, &err));
-    must(tfs_map_lens.get(save, doc, root, &out, &err));
+    must(tfs_heightmap_lens.get(save, doc, tfs_lens_at(&tfs_heightmap_lens, (struct tfs_key){0}, 0),
+                                &out, &err));
+    must(tfs_map_lens.get(save, doc, tfs_lens_at(&tfs_map_lens, (struct tfs_key){0}, 0), &out,
+                          &err));
     struct moment took = since(start);
     tfs_buf_release(&out);
     return took;

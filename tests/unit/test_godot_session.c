@@ -122,34 +122,6 @@ START_TEST(listing_of_chunks_asks_the_database_nothing)
 }
 END_TEST
 
-/* A picture larger than the cache is read in parts: 100 chunks a row, of which the first block of
- * the PNG shows two. */
-START_TEST(beginning_of_a_large_picture_looks_into_the_first_rows_alone)
-{
-    struct tfs_blob *hold = NULL;
-    struct tfs_span bytes;
-    struct tfs_attr attr;
-
-    voxel_stream(db_path(), 2, 1000);
-    open_path_as_session(db_path(), (struct tfs_session_options){.cache_limit = 4096});
-    ck_assert_int_eq(look("heightmap.png", &attr), 0);
-    fetches = 0;
-    ck_assert_int_eq(tfs_session_read(session, attr.id, NULL, 0, 100, &hold, &bytes), 0);
-    ck_assert_uint_eq(bytes.size, 100);
-    ck_assert_mem_eq(bytes.data, "\x89PNG", 4);
-    ck_assert_uint_ge(fetches, 200);
-    ck_assert_uint_le(fetches, 300);
-    tfs_blob_unref(hold);
-    hold = NULL;
-    ck_assert_int_eq(tfs_session_read(session, attr.id, NULL, (uint64_t)attr.st.st_size - 12, 100,
-                                      &hold, &bytes),
-                     0);
-    ck_assert_uint_eq(bytes.size, 12);
-    ck_assert_mem_eq(bytes.data, "\0\0\0\0IEND\xae\x42\x60\x82", 12);
-    tfs_blob_unref(hold);
-}
-END_TEST
-
 #define INSTANCES "x'0001000000803f0df00d90'"
 
 /* A database whose first chunk has instances, which another program holds locked. */
@@ -684,7 +656,6 @@ static Suite *godot_session_suite(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, listing_of_chunks_asks_the_database_nothing);
-    tcase_add_test(tcase, beginning_of_a_large_picture_looks_into_the_first_rows_alone);
     tcase_add_test(tcase, what_a_locked_database_hides_is_busy_not_absent);
     tcase_add_test(tcase, lock_is_waited_for_once);
     tcase_add_test(tcase, nobody_else_waits_for_a_locked_database);

@@ -451,10 +451,9 @@ END_TEST
 
 static int get_picture(struct tfs_buf *out)
 {
-    const struct tfs_at root = {.member = 0};
-
     tfs_error_reset(&c.err);
-    return tfs_heightmap_lens.get(c.save, c.doc, root, out, &c.err);
+    return tfs_heightmap_lens.get(
+        c.save, c.doc, tfs_lens_at(&tfs_heightmap_lens, (struct tfs_key){0}, 0), out, &c.err);
 }
 
 static size_t fetch_one(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
@@ -467,7 +466,6 @@ static size_t fetch_one(struct tfs_save *save, struct tfs_chunk *chunks, size_t 
 /* Bytes of both pictures of the database, as it is opened anew. To be released. */
 static struct tfs_buf read_pictures(bool together)
 {
-    const struct tfs_at root = {.member = 0};
     struct tfs_buf out = {0};
 
     must_open();
@@ -477,7 +475,10 @@ static struct tfs_buf read_pictures(bool together)
     if (!together)
         c.save->container = &single;
     ck_assert_msg(get_picture(&out) == 0, "%s", c.err.text);
-    ck_assert_int_eq(tfs_map_lens.get(c.save, c.doc, root, &out, &c.err), 0);
+    ck_assert_int_eq(
+        tfs_map_lens.get(c.save, c.doc, tfs_lens_at(&tfs_map_lens, (struct tfs_key){0}, 0), &out,
+                         &c.err),
+        0);
     c.save->container = container;
     tree_files_close(&c);
     return out;

@@ -376,14 +376,18 @@ START_TEST(air_that_a_column_is_lowered_through_keeps_its_bytes)
     stacks[_i].make(&bytes);
     write_made(stacks[_i].name, &bytes);
     open_save(scratch_path(stacks[_i].name));
-    ck_assert_int_eq(tfs_heightmap_lens.get(save, save->doc, (struct tfs_at){0}, &png, &err), 0);
+    ck_assert_int_eq(
+        tfs_heightmap_lens.get(
+            save, save->doc, tfs_lens_at(&tfs_heightmap_lens, (struct tfs_key){0}, 0), &png, &err),
+        0);
     height_picture_read(save, save->doc, tfs_buf_span(&png));
     heights[0] = 1;
     tfs_buf_clear(&png);
     height_picture_write(TFS_PNG_GREY16, &png);
     ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
-    ck_assert_msg(tfs_heightmap_lens.put(save, &edit, (struct tfs_at){0}, tfs_buf_span(&png), &put,
-                                         &err) == 0,
+    ck_assert_msg(tfs_heightmap_lens.put(save, &edit,
+                                         tfs_lens_at(&tfs_heightmap_lens, (struct tfs_key){0}, 0),
+                                         tfs_buf_span(&png), &put, &err) == 0,
                   "%s", err.text);
     for (int32_t y = 0; y < 3; y++)
         ck_assert_int_eq(tfs_span_equal(bytes_of(save->doc, y), bytes_of(tfs_edit_doc(&edit), y)),

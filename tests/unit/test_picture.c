@@ -108,7 +108,7 @@ END_TEST
 
 /* ---- what is computed again ------------------------------------------------------------------ */
 
-START_TEST(only_chunks_that_changed_are_looked_into_again)
+START_TEST(only_stacks_that_changed_are_looked_into_again)
 {
     struct maker_region r = maker_region_init(7);
 
@@ -122,76 +122,9 @@ START_TEST(only_chunks_that_changed_are_looked_into_again)
     ck_assert_uint_eq(looked_into(t.save, t.doc), 0);
     ck_assert_int_eq(
         tree_files_put(&t, "chunks/0_2_0/voxels.csv", tfs_span_of("x,y,z,block\n1,32,1,a:b\n")), 0);
-    ck_assert_uint_eq(looked_into(t.save, t.doc), 1);
-    ck_assert_uint_eq(looked_into(t.save, t.doc), 0);
-}
-END_TEST
-
-/* The bytes of a picture in parts of `step` bytes. */
-static void read_in_ranges(const struct tfs_lens *lens, uint64_t step, struct tfs_buf *out)
-{
-    const struct tfs_at root = {0};
-    struct tfs_error err = {0};
-
-    for (size_t before = SIZE_MAX; before != out->size;) {
-        before = out->size;
-        ck_assert_int_eq(lens->get_range(t.save, t.doc, root, before, step, out, &err), 0);
-        ck_assert_uint_le(out->size, before + step);
-    }
-}
-
-static const uint64_t part_sizes[] = {20011, 65541, 100000, 1 << 20};
-
-static void check_parts(const struct tfs_lens *lens, uint64_t step)
-{
-    const struct tfs_at root = {0};
-    struct tfs_buf whole = {0}, parts = {0}, tail = {0};
-    struct tfs_error err = {0};
-
-    ck_assert_int_eq(lens->get(t.save, t.doc, root, &whole, &err), 0);
-    ck_assert_int_eq(lens->size(t.save, t.doc, root), (int64_t)whole.size);
-    read_in_ranges(lens, step, &parts);
-    ck_assert(tfs_span_equal(tfs_buf_span(&parts), tfs_buf_span(&whole)));
-    ck_assert_int_eq(lens->get_range(t.save, t.doc, root, whole.size - 20, UINT64_MAX, &tail, &err),
-                     0);
-    ck_assert_uint_eq(tail.size, 20);
-    ck_assert_mem_eq(tail.data, whole.data + whole.size - 20, 20);
-    tfs_buf_release(&whole);
-    tfs_buf_release(&parts);
-    tfs_buf_release(&tail);
-}
-
-/* With memory for all columns and for none; the last part first, and after an edit. */
-START_TEST(a_picture_in_parts_is_that_of_one)
-{
-    struct maker_region r = maker_region_init(7);
-    const uint64_t step = part_sizes[_i / 2];
-
-    maker_demo(&r, 300, 1);
-    open_region(&r);
-    maker_region_release(&r);
-    t.save->options.memory = (uint64_t)(_i % 2);
-    check_parts(&tfs_map_lens, step);
-    check_parts(&tfs_heightmap_lens, step);
-    ck_assert_int_eq(
-        tree_files_put(&t, "chunks/0_2_0/voxels.csv", tfs_span_of("x,y,z,block\n1,32,1,a:b\n")), 0);
-    check_parts(&tfs_heightmap_lens, step);
-    check_parts(&tfs_map_lens, step);
-}
-END_TEST
-
-START_TEST(columns_are_kept_as_far_as_there_is_memory)
-{
-    struct maker_region r = maker_region_init(7);
-
-    maker_demo(&r, 300, 1);
-    open_region(&r);
-    maker_region_release(&r);
-    t.save->options.memory = 1;
-    const size_t first = looked_into(t.save, t.doc);
-    ck_assert_uint_eq(looked_into(t.save, t.doc), first);
-    t.save->options.memory = 1 << 20;
-    ck_assert_uint_eq(looked_into(t.save, t.doc), first);
+    const size_t again = looked_into(t.save, t.doc);
+    ck_assert_uint_ge(again, 1);
+    ck_assert_uint_le(again, 3); /* one above the other */
     ck_assert_uint_eq(looked_into(t.save, t.doc), 0);
 }
 END_TEST
@@ -442,10 +375,8 @@ static Suite *picture_suite(void)
     tcase_add_test(reading, columns_of_a_wide_save_lie_in_their_places);
     LOOP(reading, limits, pictures_end_at_8192_pixels_and_65535_high);
     tcase_add_test(reading, a_save_without_chunks_has_no_pictures);
-    tcase_add_test(again, only_chunks_that_changed_are_looked_into_again);
+    tcase_add_test(again, only_stacks_that_changed_are_looked_into_again);
     tcase_set_timeout(again, 60);
-    tcase_add_test(again, columns_are_kept_as_far_as_there_is_memory);
-    tcase_add_loop_test(again, a_picture_in_parts_is_that_of_one, 0, 2 * COUNT(part_sizes));
     tcase_add_test(map, the_map_is_lit_from_the_north_west);
     tcase_add_test(map, deep_water_is_darker_than_shallow_across_chunks);
     tcase_add_test(map, the_map_cannot_be_written);

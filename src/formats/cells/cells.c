@@ -16,6 +16,7 @@
 #include "base/recent.h"
 #include "base/refs.h"
 #include "formats/cells/names.h"
+#include "formats/picture/columns.h"
 #include "text/decimal.h"
 
 #define CACHE_BYTES ((size_t)32 << 20)
@@ -240,6 +241,7 @@ void tfs_cells_cache_clear(struct tfs_save *save)
 
     if (cache != NULL)
         tfs_recent_clear(&cache->recent);
+    tfs_columns_clear(save);
 }
 
 int tfs_names_memory_lock(struct tfs_save *save, struct tfs_names_memory **memory,

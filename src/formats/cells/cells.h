@@ -266,7 +266,8 @@ struct tfs_cells *tfs_cells_ref(struct tfs_cells *cells);
 void tfs_cells_unref(struct tfs_cells *cells); /* NULL is legal */
 
 void tfs_cells_cache_free(struct tfs_cells_cache *cache); /* NULL is legal */
-/* Forgets cells: of a save that was read again, where a document decides how chunks decode. */
+/* Forgets cells, and what is seen of them: of a save that was read again, where a document decides
+ * how chunks decode. */
 void tfs_cells_cache_clear(struct tfs_save *save);
 
 /* Does the chunk not decode: 1 or 0? Cheap the second time. Negative: that cannot be found out now.

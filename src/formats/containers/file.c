@@ -374,8 +374,8 @@ static int fill(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replaceme
     struct tfs_hash hash;
 
     if (tfs_whole_file_fill(save, doc, r, &written, &hash, err) == 0 &&
-        save->container->file->rereads && tfs_doc_keep_slots(written, doc, err) == 0)
-        tfs_facts_share_cache(written->facts, doc->facts);
+        save->container->file->rereads)
+        tfs_doc_keep_slots(written, doc, err);
     if (err->code == 0 && save->rewrite.finished != NULL)
         save->rewrite.finished(save->rewrite.arg, hash, err);
     if (err->code == 0)

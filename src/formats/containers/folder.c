@@ -408,7 +408,6 @@ static int make_doc_again(struct tfs_save *save, const struct tfs_folder_index *
         return make_doc(save, NULL, NULL, index, doc, err) < 0
                    ? err->code
                    : tfs_doc_keep_slots(*doc, save->doc, err);
-    tfs_facts_share_cache(index->facts, before->facts);
     return make_doc(save, save->doc, before, index, doc, err);
 }
 

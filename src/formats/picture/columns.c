@@ -1,59 +1,39 @@
 /*
- * A document -> plots of columns seen from above (plot.h), and those that are kept.
+ * Chunks above one another -> what is seen of them from above, and what of that is kept.
  *
- * Must not know games, nor pictures. A plot has stacks of chunks that lie beside each other, for a
- * container has what lies side by side in one place.
- *
- * What was found stays with the facts of the save, by coordinate, as long as the chunk keeps its
- * bytes and there is room: the plots that were not asked for longest are dropped first.
+ * Must not know games, nor pictures. Of a stack only the chunks down to where nothing can be seen
+ * through are looked into: most of a world lies below.
  */
 #include "formats/picture/columns.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/array.h"
-#include "formats/picture/plot.h"
+#include "base/map.h"
+#include "formats/page.h"
 
 #define PIXELS_A_THREAD 32768
-#define FEW             100 /* one column of so many */
-#define PICTURES        4
-#define MEMORY_USUAL    ((size_t)8 << 20)
-#define COLUMN_BYTES    4 /* about what a column takes, packed */
+#define BATCH           16                 /* chunks that are fetched in one go */
+#define KEPT_MAX        ((size_t)32 << 20) /* bytes */
 
-struct sums {
-    uint64_t version; /* of the document */
-    struct tfs_key low;
-    uint32_t count;
-    struct tfs_block_sum *sums;
-};
-
-/* Heights that few columns are below or above. */
-struct stretch {
-    uint64_t version; /* of the document */
-    uint32_t low, high;
-};
+/* In tfs_strip.open. */
+#define KNOWN  UINT32_MAX  /* it was kept */
+#define UNSEEN (KNOWN - 1) /* nothing was looked into yet; `seen` says nothing */
 
 struct tfs_columns {
-    struct tfs_shared_cache cache;
-    pthread_mutex_t lock;
-    struct tfs_save *save; /* of who has locked it, as is `doc` */
-    const struct tfs_doc *doc;
-    uint64_t version;              /* of the document that box and layers are those of; 0: none */
-    struct tfs_picture_box box;    /* of the plots */
-    struct tfs_picture_box window; /* that is asked about; what is not in the box is empty */
-    int32_t *layers;               /* y of chunks that there are, ascending */
-    size_t layer_count;
-    struct tfs_plot **plots; /* row after row; NULL: nothing is known */
-    size_t plots_a_row;
-    struct tfs_plot *newest, *oldest;
-    size_t bytes, limit;
-    uint64_t clock;
-    struct sums sums[PICTURES];
-    struct stretch stretch;
-    struct tfs_kept_rows kept;
+    pthread_mutex_t lock; /* of one picture at a time */
+    struct tfs_save *save;
+    const struct tfs_doc *doc;  /* of who has locked it */
+    struct tfs_doc *last;       /* what stacks are those of: a copy, which nobody edits */
+    uint64_t version;           /* of the document that it is a copy of */
+    struct tfs_picture_box box; /* of that document */
+    pthread_mutex_t stacks_lock;
+    struct tfs_map stacks; /* of the columns of each that is known */
+    size_t bytes;
 };
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
@@ -70,7 +50,7 @@ bool tfs_picture_box(const struct tfs_cells_kind *kind, const struct tfs_doc *do
 
     if (!tfs_doc_bounds(doc, 0, &low, &high))
         return false;
-    struct tfs_voxel_size chunk = tfs_cells_size(kind, doc);
+    const struct tfs_voxel_size chunk = tfs_cells_size(kind, doc);
     *box = (struct tfs_picture_box){
         .chunk = chunk,
         .low = low,
@@ -93,444 +73,125 @@ bool tfs_picture_box_fits(const struct tfs_picture_box *box)
            box->sy <= TFS_PICTURE_HEIGHT_MAX;
 }
 
-uint32_t tfs_picture_rows(const struct tfs_picture_box *box)
+void tfs_picture_box_move(struct tfs_picture_box *box, int32_t x, int32_t z, uint64_t columns,
+                          uint64_t rows)
 {
-    return (uint32_t)(box->sz / box->chunk.z);
+    box->low.x = x;
+    box->low.z = z;
+    box->x = (int64_t)x * box->chunk.x;
+    box->z = (int64_t)z * box->chunk.z;
+    box->sx = columns * box->chunk.x;
+    box->sz = rows * box->chunk.z;
 }
 
-/* ---- plots ----------------------------------------------------------------------------------- */
+/* ---- stacks that are kept -------------------------------------------------------------------- */
 
-/* The number of the plot that a stack is in, counted from x = 0 on. */
-static int32_t plot_number(int32_t x)
+static size_t area_of(const struct tfs_picture_box *box)
 {
-    int64_t rest = ((int64_t)x % TFS_PLOT_WIDTH + TFS_PLOT_WIDTH) % TFS_PLOT_WIDTH;
-
-    return (int32_t)((x - rest) / TFS_PLOT_WIDTH);
+    return (size_t)box->chunk.x * box->chunk.z;
 }
 
-/* The last stack of the box. */
-static int32_t high_x(const struct tfs_picture_box *box)
+/* 0, by which nothing can be kept, at the end of the world. */
+static uint64_t place_of(int32_t x, int32_t z)
 {
-    return (int32_t)(box->low.x + (int64_t)(box->sx / box->chunk.x) - 1);
+    return (uint64_t)((uint32_t)x ^ 1U << 31) << 32 | (uint32_t)z;
 }
 
-static struct tfs_plot_site site_of(const struct tfs_columns *c, size_t plot)
-{
-    const int32_t high = high_x(&c->box);
-    const int64_t number = plot_number(c->box.low.x) + (int64_t)(plot % c->plots_a_row);
-    const int64_t first = number * TFS_PLOT_WIDTH, last = first + TFS_PLOT_WIDTH - 1;
+/* In place of the columns of a stack in which there is nothing. */
+static struct tfs_pixel nothing;
 
-    return (struct tfs_plot_site){
-        .z = (int32_t)(c->box.low.z + (int64_t)(plot / c->plots_a_row)),
-        .first = first > c->box.low.x ? (int32_t)first : c->box.low.x,
-        .last = last < high ? (int32_t)last : high,
-    };
+static void forget_stack(struct tfs_columns *c, uint64_t place)
+{
+    struct tfs_pixel *pixels = place == 0 ? NULL : tfs_map_remove(&c->stacks, place);
+
+    if (pixels == NULL || pixels == &nothing)
+        return;
+    c->bytes -= area_of(&c->box) * sizeof(*pixels);
+    free(pixels);
 }
 
-static void unlink_plot(struct tfs_columns *c, struct tfs_plot *plot)
+static int forget_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
-    *(plot->newer != NULL ? &plot->newer->older : &c->newest) = plot->older;
-    *(plot->older != NULL ? &plot->older->newer : &c->oldest) = plot->newer;
-    c->bytes -= plot->bytes;
-    plot->held = false;
+    const struct tfs_key key = (before != NULL ? before : after)->key;
+
+    if (key.group == 0)
+        forget_stack(arg, place_of(key.x, key.z));
+    return 0;
 }
 
-static void link_newest(struct tfs_columns *c, struct tfs_plot *plot)
+static void forget_all(struct tfs_columns *c)
 {
-    plot->newer = NULL;
-    plot->older = c->newest;
-    *(c->newest != NULL ? &c->newest->newer : &c->oldest) = plot;
-    c->newest = plot;
-    c->bytes += plot->bytes;
-    plot->held = true;
+    struct tfs_map_cell cell;
+
+    for (size_t at = 0; tfs_map_next(&c->stacks, &at, &cell);)
+        if (cell.value != &nothing)
+            free(cell.value);
+    tfs_map_release(&c->stacks);
+    c->stacks = (struct tfs_map){0};
+    c->bytes = 0;
+    c->version = 0;
+    tfs_doc_unref(c->last);
+    c->last = NULL;
 }
 
-/* Only the range stays. */
-static void let_go(struct tfs_columns *c, struct tfs_plot *plot)
+/* Chunks of another size, or heights from another bottom, are other columns. */
+static bool same_columns(const struct tfs_picture_box *a, const struct tfs_picture_box *b)
 {
-    unlink_plot(c, plot);
-    tfs_plot_clear(plot);
+    return a->chunk.x == b->chunk.x && a->chunk.y == b->chunk.y && a->chunk.z == b->chunk.z &&
+           a->low.y == b->low.y && a->drop == b->drop;
 }
 
-static void plot_free(struct tfs_columns *c, struct tfs_plot *plot)
+/* Forgets what is not true of the document. */
+static int follow(struct tfs_columns *c, const struct tfs_doc *doc, struct tfs_error *err)
 {
-    if (plot != NULL && plot->held)
-        let_go(c, plot);
-    free(plot);
+    struct tfs_picture_box box = {.drop = 0};
+    struct tfs_doc *copy = NULL;
+
+    if (c->version == doc->version)
+        return 0;
+    if (tfs_doc_clone(doc, &copy, err) < 0)
+        return err->code;
+    tfs_picture_box(c->save->tree->cells, doc, &box);
+    if (c->last == NULL || !same_columns(&box, &c->box))
+        forget_all(c);
+    else
+        tfs_doc_diff(c->last, doc, forget_chunk, c);
+    tfs_doc_unref(c->last);
+    c->last = copy;
+    c->version = doc->version;
+    c->box = box;
+    return 0;
 }
 
-static size_t plot_count(const struct tfs_columns *c)
+/* NULL: no memory. */
+static struct tfs_columns *columns_of(struct tfs_save *save)
 {
-    return c->plots == NULL ? 0 : tfs_picture_rows(&c->box) * c->plots_a_row;
-}
+    struct tfs_columns *found = atomic_load(&save->columns), *none = NULL;
 
-static void plots_free(struct tfs_columns *c)
-{
-    for (size_t i = 0, count = plot_count(c); i < count; i++)
-        plot_free(c, c->plots[i]);
-    free(c->plots);
-    c->plots = NULL;
-}
-
-static void evict(struct tfs_columns *c, uint64_t asked_before)
-{
-    while (c->bytes > c->limit && c->oldest != NULL && c->oldest->asked < asked_before)
-        let_go(c, c->oldest);
-}
-
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-static void columns_release(struct tfs_shared_cache *cache)
-{
-    struct tfs_columns *c = (struct tfs_columns *)cache;
-
-    plots_free(c);
-    for (unsigned i = 0; i < PICTURES; i++)
-        free(c->sums[i].sums);
-    free(c->kept.samples);
-    free(c->layers);
-    pthread_mutex_destroy(&c->lock);
-    free(c);
-}
-
-/* The cache of these facts, made when there is none; of two that make one at a time, the first
- * wins. */
-static struct tfs_columns *columns_of(struct tfs_facts *facts)
-{
-    struct tfs_shared_cache *there = tfs_facts_cache(facts);
-
-    if (there != NULL)
-        return (struct tfs_columns *)there;
-
+    if (found != NULL)
+        return found;
     struct tfs_columns *made = calloc(1, sizeof(*made));
     if (made == NULL)
         return NULL;
-    atomic_init(&made->cache.refs, 1);
-    made->cache.release = columns_release;
+    made->save = save;
     pthread_mutex_init(&made->lock, NULL);
-    return (struct tfs_columns *)tfs_facts_set_cache(facts, &made->cache);
+    pthread_mutex_init(&made->stacks_lock, NULL);
+    if (atomic_compare_exchange_strong(&save->columns, &none, made))
+        return made;
+    tfs_columns_free(made);
+    return none;
 }
 
-/* Lists what is in the plot; adds a task, unless it is as it was. */
-static int prepare(struct tfs_columns *c, struct tfs_plot_work *all, struct tfs_plot *plot,
-                   struct tfs_plot_site site, struct tfs_error *err)
-{
-    const bool held = plot->held;
-    bool same = false;
-
-    if (held)
-        unlink_plot(c, plot);
-    const int result = tfs_plot_list(all, plot, site, &same, err);
-    if (held || result == 0)
-        link_newest(c, plot);
-    if (result < 0)
-        return result;
-    const bool unchanged = held && plot->version != 0 && same;
-    plot->version = unchanged ? c->version : 0;
-    for (size_t i = 0; i < plot->count; i++)
-        all->unknown += !plot->entries[i].known;
-    if (!unchanged)
-        all->tasks[all->count++] = (struct tfs_plot_task){plot, site};
-    return 0;
-}
-
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-static bool is_ready(const struct tfs_columns *c, const struct tfs_plot *plot)
-{
-    return plot != NULL && plot->held && plot->version == c->version;
-}
-
-/* The plot, made if nothing is known of it; NULL: no memory. */
-static struct tfs_plot *plot_at(struct tfs_columns *c, size_t i)
-{
-    if (c->plots[i] == NULL)
-        c->plots[i] = calloc(1, sizeof(*c->plots[i]));
-    return c->plots[i];
-}
-
-/* The plots that show a row of the window: [*first, *end), none where it reaches out of the box. */
-static void plots_of(const struct tfs_columns *c, uint32_t row, size_t *first, size_t *end)
-{
-    const struct tfs_picture_box *window = &c->window;
-    const uint32_t rows = tfs_picture_rows(window);
-    const int64_t z = (int64_t)window->low.z + (window->north_up ? rows - 1 - row : row);
-    const int64_t origin = plot_number(c->box.low.x);
-    int64_t left = plot_number(window->low.x) - origin,
-            right = plot_number(high_x(window)) - origin;
-    const size_t start = (size_t)(z - c->box.low.z) * c->plots_a_row;
-
-    *first = *end = 0;
-    left = left > 0 ? left : 0;
-    right = right < (int64_t)c->plots_a_row ? right : (int64_t)c->plots_a_row - 1;
-    if (z < c->box.low.z || z - c->box.low.z >= tfs_picture_rows(&c->box) || left > right)
-        return;
-    *first = start + (size_t)left;
-    *end = start + (size_t)right + 1;
-}
-
-static int prepare_row(struct tfs_columns *c, struct tfs_plot_work *all, uint32_t row,
-                       struct tfs_error *err)
-{
-    size_t i, end;
-
-    for (plots_of(c, row, &i, &end); i < end; i++) {
-        struct tfs_plot *plot = plot_at(c, i);
-        if (plot == NULL)
-            return tfs_fail_memory(err);
-        if (is_ready(c, plot)) {
-            unlink_plot(c, plot);
-            link_newest(c, plot);
-        } else if (prepare(c, all, plot, site_of(c, i), err) < 0) {
-            return err->code;
-        }
-        plot->asked = c->clock;
-    }
-    return 0;
-}
-
-/* What was computed counts as memory, also after a failure; it is true only without one. */
-static void settle(struct tfs_columns *c, struct tfs_plot_work *all, bool good)
-{
-    for (size_t i = 0; i < all->count; i++) {
-        struct tfs_plot *plot = all->tasks[i].plot;
-        c->bytes -= plot->bytes;
-        tfs_plot_weigh(plot);
-        c->bytes += plot->bytes;
-        plot->version = good ? c->version : 0;
-    }
-}
-
-int tfs_columns_rows(struct tfs_columns *c, uint32_t first, uint32_t end, struct tfs_error *err)
-{
-    const size_t plots = (end - first) * c->plots_a_row;
-    struct tfs_plot_work all = {.save = c->save,
-                                .doc = c->doc,
-                                .box = &c->box,
-                                .layers = c->layers,
-                                .layer_count = c->layer_count,
-                                .tasks = reallocarray(NULL, plots, sizeof(*all.tasks))};
-
-    if (all.tasks == NULL)
-        return tfs_fail_memory(err);
-    c->clock++;
-    for (uint32_t row = first; row < end && err->code == 0; row++)
-        prepare_row(c, &all, row, err);
-    if (err->code == 0) {
-        evict(c, c->clock);
-        if (all.count > 0)
-            tfs_plot_compute(&all, err);
-    }
-    settle(c, &all, err->code == 0);
-    free(all.tasks);
-    return err->code;
-}
-
-uint32_t tfs_columns_step(const struct tfs_columns *c)
-{
-    const size_t row = (size_t)c->window.sx * c->window.chunk.z * COLUMN_BYTES;
-    const size_t rows = c->limit / row;
-
-    return rows < 1                              ? 1
-           : rows < tfs_picture_rows(&c->window) ? (uint32_t)rows
-                                                 : tfs_picture_rows(&c->window);
-}
-
-void tfs_columns_strip(const struct tfs_columns *c, uint32_t row, struct tfs_pixel *pixels)
-{
-    const struct tfs_plot_view view = {pixels, (size_t)c->window.sx, c->window.low.x,
-                                       c->window.north_up};
-    size_t i, end;
-
-    memset(pixels, 0, view.width * c->box.chunk.z * sizeof(*pixels));
-    for (plots_of(c, row, &i, &end); i < end; i++)
-        tfs_plot_draw(&c->box, c->plots[i], &view);
-}
-
-/* ---- heights --------------------------------------------------------------------------------- */
-
-static bool has_range(const struct tfs_columns *c, uint32_t row)
-{
-    size_t i, end;
-
-    for (plots_of(c, row, &i, &end); i < end; i++) {
-        const struct tfs_plot *plot = c->plots[i];
-        if (plot == NULL || plot->version != c->version)
-            return false;
-    }
-    return true;
-}
-
-int tfs_columns_range(struct tfs_columns *c, uint32_t *low, uint32_t *high, struct tfs_error *err)
-{
-    const uint32_t rows = tfs_picture_rows(&c->window), step = tfs_columns_step(c);
-    struct tfs_plot_range range = {UINT32_MAX, 0};
-
-    for (uint32_t row = 0, end; row < rows; row = end) {
-        for (end = row; end < rows && end < row + step && !has_range(c, end);)
-            end++;
-        if (end > row && tfs_columns_rows(c, row, end, err) < 0)
-            return err->code;
-        end += end == row;
-    }
-    for (size_t i = 0; i < plot_count(c); i++) {
-        const struct tfs_plot_range of = c->plots[i]->range;
-        range.low = of.low < range.low ? of.low : range.low;
-        range.high = of.high > range.high ? of.high : range.high;
-    }
-    *low = range.low;
-    *high = range.high;
-    return 0;
-}
-
-/* Counts the columns of each height. */
-static int count_heights(struct tfs_columns *c, uint32_t *counts, struct tfs_error *err)
-{
-    const uint32_t rows = tfs_picture_rows(&c->window), step = tfs_columns_step(c);
-    const size_t size = (size_t)c->window.sx * c->window.chunk.z;
-    struct tfs_pixel *pixels = calloc(size, sizeof(*pixels));
-
-    if (pixels == NULL)
-        return tfs_fail_memory(err);
-    for (uint32_t row = 0; row < rows && err->code == 0; row++) {
-        if (row % step == 0 &&
-            tfs_columns_rows(c, row, rows - row < step ? rows : row + step, err) < 0)
-            break;
-        tfs_columns_strip(c, row, pixels);
-        for (size_t i = 0; i < size; i++)
-            counts[pixels[i].height]++;
-    }
-    free(pixels);
-    return err->code;
-}
-
-/* The heights that at most `few` columns are below, and above. */
-static struct stretch stretch_of(const uint32_t *counts, uint64_t few)
-{
-    struct stretch s = {.low = 1, .high = TFS_PICTURE_HEIGHT_MAX};
-    uint64_t below = counts[s.low], above = counts[s.high];
-
-    while (s.low < TFS_PICTURE_HEIGHT_MAX && below <= few)
-        below += counts[++s.low];
-    while (s.high > 1 && above <= few)
-        above += counts[--s.high];
-    return s;
-}
-
-int tfs_columns_stretch(struct tfs_columns *c, uint32_t *low, uint32_t *high, struct tfs_error *err)
-{
-    if (c->stretch.version != c->version) {
-        uint32_t *counts = calloc(TFS_PICTURE_HEIGHT_MAX + 1, sizeof(*counts));
-        if (counts == NULL)
-            return tfs_fail_memory(err);
-        if (count_heights(c, counts, err) == 0) {
-            c->stretch = stretch_of(counts, (c->window.sx * c->window.sz - counts[0]) / FEW);
-            c->stretch.version = c->version;
-        }
-        free(counts);
-    }
-    *low = c->stretch.low;
-    *high = c->stretch.high;
-    return err->code;
-}
-
-/* ---- from document to document --------------------------------------------------------------- */
-
-static int list_layers(struct tfs_columns *c, const struct tfs_doc *doc, struct tfs_error *err)
-{
-    c->layer_count = 0;
-    free(c->layers);
-    c->layers = NULL;
-    for (size_t i = 0; i < doc->count && tfs_doc_at(doc, i)->key.group == 0;) {
-        const int32_t y = tfs_doc_at(doc, i)->key.y;
-        int32_t *layers = tfs_array_grow(c->layers, c->layer_count, sizeof(*layers));
-        if (layers == NULL)
-            return tfs_fail_memory(err);
-        c->layers = layers;
-        c->layers[c->layer_count++] = y;
-        if (y == INT32_MAX)
-            break;
-        i = tfs_doc_lower_bound(doc, (struct tfs_key){0, INT32_MIN, y + 1, INT32_MIN});
-    }
-    return 0;
-}
-
-static bool same_place(const struct tfs_picture_box *a, const struct tfs_picture_box *b)
-{
-    return tfs_key_compare(a->low, b->low) == 0 && a->sx == b->sx && a->sy == b->sy &&
-           a->sz == b->sz;
-}
-
-static bool same_chunks(const struct tfs_picture_box *a, const struct tfs_picture_box *b)
-{
-    return a->chunk.x == b->chunk.x && a->chunk.y == b->chunk.y && a->chunk.z == b->chunk.z;
-}
-
-/* Moves the plots to where they lie in a box; those outside go, and all where chunks have another
- * size. */
-static int lay_out(struct tfs_columns *c, const struct tfs_picture_box *box, struct tfs_error *err)
-{
-    const int32_t first = plot_number(box->low.x);
-    const size_t plots_a_row = (size_t)((int64_t)plot_number(high_x(box)) - first + 1);
-    const uint32_t rows = tfs_picture_rows(box);
-    const bool same_box = same_place(box, &c->box);
-    struct tfs_plot **plots = calloc(rows * plots_a_row, sizeof(struct tfs_plot *));
-
-    if (plots == NULL)
-        return tfs_fail_memory(err);
-    for (size_t i = 0, count = plot_count(c); i < count; i++) {
-        const int64_t z = site_of(c, i).z - (int64_t)box->low.z;
-        const int64_t x = (int64_t)plot_number(site_of(c, i).first) - first;
-        if (!same_chunks(box, &c->box) || z < 0 || z >= rows || x < 0 || x >= (int64_t)plots_a_row)
-            continue;
-        plots[(size_t)z * plots_a_row + (size_t)x] = c->plots[i];
-        /* Other stacks may lie in the box, and heights count from another bottom. */
-        if (!same_box && c->plots[i] != NULL)
-            c->plots[i]->version = 0;
-        c->plots[i] = NULL;
-    }
-    plots_free(c);
-    c->plots = plots;
-    c->plots_a_row = plots_a_row;
-    c->box = *box;
-    return 0;
-}
-
-/* Plots are laid out over the whole document, or over what is asked for where that is too wide. */
-static int set_document(struct tfs_columns *c, struct tfs_save *save, const struct tfs_doc *doc,
-                        const struct tfs_picture_box *window, struct tfs_error *err)
-{
-    struct tfs_picture_box box = *window;
-
-    c->save = save;
-    c->doc = doc;
-    c->window = *window;
-    c->limit = save->options.memory > 0 ? (size_t)save->options.memory : MEMORY_USUAL;
-    tfs_picture_box(save->tree->cells, doc, &box);
-    if (!tfs_picture_box_fits(&box)) {
-        box.low = (struct tfs_key){0, window->low.x, box.low.y, window->low.z};
-        box.sx = window->sx;
-        box.sz = window->sz;
-    }
-    if (c->version == doc->version && same_place(&box, &c->box))
-        return 0;
-    c->version = 0;
-    if (list_layers(c, doc, err) < 0 || lay_out(c, &box, err) < 0)
-        return err->code;
-    c->version = doc->version;
-    return 0;
-}
-
-int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc,
-                     const struct tfs_picture_box *box, struct tfs_columns **columns,
+int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_columns **columns,
                      struct tfs_error *err)
 {
-    struct tfs_columns *c = columns_of(doc->facts);
+    struct tfs_columns *c = columns_of(save);
 
     if (c == NULL)
         return tfs_fail_memory(err);
     pthread_mutex_lock(&c->lock);
-    if (set_document(c, save, doc, box, err) < 0) {
+    c->doc = doc;
+    if (follow(c, doc, err) < 0) {
         pthread_mutex_unlock(&c->lock);
         return err->code;
     }
@@ -538,40 +199,384 @@ int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc,
     return 0;
 }
 
-int tfs_columns_move(struct tfs_columns *c, const struct tfs_picture_box *box,
-                     struct tfs_error *err)
-{
-    return set_document(c, c->save, c->doc, box, err);
-}
-
-struct tfs_kept_rows *tfs_columns_kept(struct tfs_columns *c)
-{
-    return &c->kept;
-}
-
 void tfs_columns_unlock(struct tfs_columns *columns)
 {
-    evict(columns, UINT64_MAX);
     pthread_mutex_unlock(&columns->lock);
 }
 
-struct tfs_block_sum *tfs_columns_sums(struct tfs_columns *c, unsigned picture, uint32_t count)
+void tfs_columns_clear(struct tfs_save *save)
 {
-    struct sums *sums = &c->sums[picture];
+    struct tfs_columns *c = atomic_load(&save->columns);
 
-    if (sums->version == c->version && sums->count == count &&
-        tfs_key_compare(sums->low, c->window.low) == 0)
-        return sums->sums;
-    free(sums->sums);
-    *sums = (struct sums){c->version, c->window.low, count, calloc(count, sizeof(*sums->sums))};
-    sums->version = sums->sums == NULL ? 0 : c->version;
-    return sums->sums;
+    if (c == NULL)
+        return;
+    pthread_mutex_lock(&c->lock);
+    forget_all(c);
+    pthread_mutex_unlock(&c->lock);
 }
 
-unsigned tfs_picture_threads(const struct tfs_picture_box *box)
+void tfs_columns_free(struct tfs_columns *c)
 {
-    size_t useful = (size_t)(box->sx * box->sz) / PIXELS_A_THREAD;
-    const size_t rows = tfs_picture_rows(box);
+    if (c == NULL)
+        return;
+    forget_all(c);
+    pthread_mutex_destroy(&c->lock);
+    pthread_mutex_destroy(&c->stacks_lock);
+    free(c);
+}
 
-    return tfs_plot_threads(useful < rows ? useful : rows);
+/* ---- one column ------------------------------------------------------------------------------ */
+
+#define WATER_SHALLOW 0x4f93c4U
+#define WATER_DEEP    0x1d4478U
+#define WATER_DEPTH   28 /* from here on it does not get darker */
+
+/* What is seen of a column so far, from above. */
+struct tfs_seen {
+    uint32_t colour, bed;
+    uint32_t below; /* where water may go on, from the bottom of the box; 0: it does not */
+    uint16_t height, water;
+};
+
+/* Adds what a chunk shows whose bottom is at `base`. Water down to there goes on in what is right
+ * below. True: nothing is seen of what lies below. */
+static inline bool see(struct tfs_seen *seen, const struct tfs_column *column, uint32_t base,
+                       unsigned drop)
+{
+    const uint32_t top = base + (column->top >> drop);
+    const uint16_t height = (uint16_t)(top + (top == 0));
+
+    if (seen->height == 0)
+        *seen = (struct tfs_seen){column->colour, column->bed, 0, height, column->water};
+    else if (height != seen->below)
+        return true;
+    else {
+        seen->water = (uint16_t)(seen->water + column->water);
+        seen->bed = column->water > 0 ? column->bed : column->colour;
+    }
+    seen->below = column->water == column->top ? base : 0;
+    return seen->below == 0;
+}
+
+/* `part` of 256 of b, the rest a. */
+static uint32_t mix(uint32_t a, uint32_t b, uint32_t part)
+{
+    uint32_t mixed = 0;
+
+    for (unsigned shift = 0; shift < 24; shift += 8) {
+        uint32_t from = a >> shift & 0xff, to = b >> shift & 0xff;
+        mixed |= ((from * (256 - part) + to * part) >> 8) << shift;
+    }
+    return mixed;
+}
+
+/* Water lets its bed shine through, and darkens with its depth. */
+static uint32_t water_colour(const struct tfs_seen *seen)
+{
+    const uint32_t depth = seen->water < WATER_DEPTH ? seen->water : WATER_DEPTH;
+    const uint32_t water = mix(WATER_SHALLOW, WATER_DEEP, depth * 256 / WATER_DEPTH);
+    const uint32_t cover = 144 + depth * 8 < 250 ? 144 + depth * 8 : 250;
+
+    return seen->bed == TFS_COLOUR_NONE ? water : mix(seen->bed, water, cover);
+}
+
+static struct tfs_pixel pixel_of(const struct tfs_seen *seen)
+{
+    const uint32_t colour = seen->water > 0 ? water_colour(seen) : seen->colour;
+
+    return (struct tfs_pixel){
+        .height = seen->height,
+        .water = seen->water > 0,
+        .colour = {(uint8_t)(colour >> 16), (uint8_t)(colour >> 8), (uint8_t)colour},
+    };
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+static void add_chunk(struct tfs_strip *s, struct tfs_key key)
+{
+    const struct tfs_picture_box *box = &s->columns->box;
+    const uint64_t below = (uint64_t)((int64_t)key.y - box->low.y) * box->chunk.y;
+    const size_t area = area_of(box), stack = (size_t)((int64_t)key.x - s->box.low.x);
+    const uint32_t base = (uint32_t)(below >> box->drop);
+    struct tfs_seen *seen = s->seen + stack * area;
+
+    if (s->open[stack] == UNSEEN) {
+        memset(seen, 0, area * sizeof(*seen));
+        s->open[stack] = (uint32_t)area;
+    }
+    for (size_t i = 0; i < area; i++)
+        if (s->columns_of_chunk[i].top > 0 && (seen[i].height == 0 || seen[i].below > 0) &&
+            see(&seen[i], &s->columns_of_chunk[i], base, box->drop)) {
+            seen[i].below = 0;
+            s->open[stack]--;
+        }
+}
+
+/* `err` may be set: the chunk could not be fetched. */
+static int look_into(struct tfs_strip *s, const struct tfs_chunk *chunk, struct tfs_error *err)
+{
+    const struct tfs_columns *c = s->columns;
+
+    memset(s->columns_of_chunk, 0, area_of(&s->box) * sizeof(*s->columns_of_chunk));
+    if (err->code == 0 && (chunk->flags & TFS_CHUNK_DAMAGED) == 0 &&
+        tfs_columns_of(c->save, c->doc, chunk, s->columns_of_chunk, err) == 0)
+        add_chunk(s, chunk->key);
+    if (tfs_is_damage(err->code))
+        tfs_error_reset(err);
+    return err->code;
+}
+
+/* Takes the references of the chunks. */
+static int look_into_all(struct tfs_strip *s, struct tfs_chunk *chunks, size_t count,
+                         struct tfs_error *err)
+{
+    struct tfs_error late = {0}; /* of the chunk at `ready` */
+    size_t ready = 0;
+
+    for (size_t i = 0; i < count && err->code == 0; i++) {
+        if (i == ready && late.code == 0)
+            ready = i + tfs_chunks_fetch(s->columns->save, chunks + i, count - i, &late);
+        if (i == ready) {
+            *err = late;
+            tfs_error_reset(&late);
+            ready++;
+        }
+        look_into(s, &chunks[i], err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        tfs_blob_unref(chunks[i].blob);
+        tfs_blob_unref(chunks[i].extra);
+    }
+    return err->code;
+}
+
+/* ---- strips ---------------------------------------------------------------------------------- */
+
+static size_t stacks_of(const struct tfs_picture_box *box)
+{
+    return (size_t)(box->sx / box->chunk.x);
+}
+
+static uint32_t strip_count(const struct tfs_picture_box *box)
+{
+    return (uint32_t)(box->sz / box->chunk.z);
+}
+
+int tfs_strip_init(struct tfs_strip *s, struct tfs_columns *columns,
+                   const struct tfs_picture_box *box, struct tfs_error *err)
+{
+    const size_t count = (size_t)box->sx * box->chunk.z;
+
+    *s = (struct tfs_strip){.columns = columns, .box = *box};
+    s->pixels = malloc(count * sizeof(*s->pixels));
+    s->seen = malloc(count * sizeof(*s->seen));
+    s->open = malloc(stacks_of(box) * sizeof(*s->open));
+    s->columns_of_chunk = malloc(area_of(box) * sizeof(*s->columns_of_chunk));
+    if (s->pixels == NULL || s->seen == NULL || s->open == NULL || s->columns_of_chunk == NULL)
+        return tfs_fail_memory(err);
+    return 0;
+}
+
+void tfs_strip_release(struct tfs_strip *s)
+{
+    free(s->pixels);
+    free(s->seen);
+    free(s->open);
+    free(s->columns_of_chunk);
+    *s = (struct tfs_strip){.columns = NULL};
+}
+
+/* Copies the columns of a stack into the rows of pixels. */
+static void show_stack(struct tfs_strip *s, size_t stack, const struct tfs_pixel *pixels)
+{
+    const struct tfs_voxel_size chunk = s->box.chunk;
+
+    for (uint32_t z = 0; z < chunk.z; z++) {
+        const uint32_t row = s->box.north_up ? chunk.z - 1 - z : z;
+        struct tfs_pixel *out = s->pixels + row * s->box.sx + stack * chunk.x;
+        if (pixels == &nothing)
+            memset(out, 0, chunk.x * sizeof(*out));
+        else
+            memcpy(out, pixels + (size_t)z * chunk.x, chunk.x * sizeof(*out));
+    }
+}
+
+static int32_t x_of(const struct tfs_strip *s, size_t stack)
+{
+    return (int32_t)((int64_t)s->box.low.x + (int64_t)stack);
+}
+
+/* Shows what is known. Returns how many stacks are not. */
+static size_t show_known(struct tfs_strip *s, int32_t z)
+{
+    struct tfs_columns *c = s->columns;
+    size_t unknown = 0;
+
+    pthread_mutex_lock(&c->stacks_lock);
+    for (size_t i = 0; i < stacks_of(&s->box); i++) {
+        const uint64_t place = place_of(x_of(s, i), z);
+        const struct tfs_pixel *pixels = place == 0 ? NULL : tfs_map_find(&c->stacks, place);
+        if (pixels != NULL)
+            show_stack(s, i, pixels);
+        s->open[i] = pixels != NULL ? KNOWN : UNSEEN;
+        unknown += pixels == NULL;
+    }
+    pthread_mutex_unlock(&c->stacks_lock);
+    return unknown;
+}
+
+/* The chunks of one layer that something may be seen of. */
+static int look_at_layer(struct tfs_strip *s, int32_t y, int32_t z, struct tfs_error *err)
+{
+    const struct tfs_doc *doc = s->columns->doc;
+    const struct tfs_key first = {0, s->box.low.x, y, z};
+    const int32_t last = x_of(s, stacks_of(&s->box) - 1);
+    struct tfs_chunk batch[BATCH];
+    size_t count = 0;
+
+    for (size_t i = tfs_doc_lower_bound(doc, first); i < doc->count && err->code == 0; i++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
+        if (chunk->key.group != 0 || chunk->key.y != y || chunk->key.z != z || chunk->key.x > last)
+            break;
+        const uint32_t open = s->open[(int64_t)chunk->key.x - s->box.low.x];
+        if (open == 0 || open == KNOWN)
+            continue;
+        batch[count++] = *chunk;
+        tfs_blob_ref(chunk->blob);
+        tfs_blob_ref(chunk->extra);
+        if (count == BATCH) {
+            look_into_all(s, batch, count, err);
+            count = 0;
+        }
+    }
+    return err->code < 0 ? err->code : look_into_all(s, batch, count, err);
+}
+
+/* From the highest layer that the document has down. */
+static int look_down(struct tfs_strip *s, int32_t z, struct tfs_error *err)
+{
+    const struct tfs_doc *doc = s->columns->doc;
+    struct tfs_key layer = {.x = INT32_MIN, .z = INT32_MIN};
+
+    for (size_t end = tfs_doc_group_count(doc, 0); end > 0; end = tfs_doc_lower_bound(doc, layer)) {
+        layer.y = tfs_doc_at(doc, end - 1)->key.y;
+        if (look_at_layer(s, layer.y, z, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+/* Takes the memory of the columns. Where there is no room they are not kept. */
+static void keep_stack(struct tfs_columns *c, uint64_t place, struct tfs_pixel *pixels)
+{
+    const size_t size = pixels == &nothing ? 0 : area_of(&c->box) * sizeof(*pixels);
+
+    pthread_mutex_lock(&c->stacks_lock);
+    if (place != 0 && c->bytes + size <= KEPT_MAX && tfs_map_find(&c->stacks, place) == NULL &&
+        tfs_map_set(&c->stacks, place, pixels) == 0) {
+        c->bytes += size;
+        pixels = &nothing;
+    }
+    pthread_mutex_unlock(&c->stacks_lock);
+    if (pixels != &nothing)
+        free(pixels);
+}
+
+/* Shows a stack that was not known, and keeps it. */
+static int show_seen(struct tfs_strip *s, size_t stack, int32_t z, struct tfs_error *err)
+{
+    const size_t area = area_of(&s->box);
+    const struct tfs_seen *seen = s->seen + stack * area;
+    struct tfs_pixel *pixels = &nothing;
+
+    if (s->open[stack] != UNSEEN) {
+        pixels = malloc(area * sizeof(*pixels));
+        if (pixels == NULL)
+            return tfs_fail_memory(err);
+        for (size_t i = 0; i < area; i++)
+            pixels[i] = pixel_of(&seen[i]);
+    }
+    show_stack(s, stack, pixels);
+    keep_stack(s->columns, place_of(x_of(s, stack), z), pixels);
+    return 0;
+}
+
+int tfs_strip_make(struct tfs_strip *s, uint32_t number, struct tfs_error *err)
+{
+    const uint32_t row = s->box.north_up ? strip_count(&s->box) - 1 - number : number;
+    const int32_t z = (int32_t)((int64_t)s->box.low.z + row);
+
+    if (show_known(s, z) == 0)
+        return 0;
+    look_down(s, z, err);
+    for (size_t i = 0; i < stacks_of(&s->box) && err->code == 0; i++)
+        if (s->open[i] != KNOWN)
+            show_seen(s, i, z, err);
+    return err->code;
+}
+
+/* ---- all strips ------------------------------------------------------------------------------ */
+
+unsigned tfs_strip_threads(const struct tfs_picture_box *box)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t threads = box->sx * box->sz / PIXELS_A_THREAD;
+
+    threads = threads < strip_count(box) ? threads : strip_count(box);
+    threads = threads < TFS_PNG_THREADS_MAX ? threads : TFS_PNG_THREADS_MAX;
+    threads = processors < (long)threads ? (uint64_t)processors : threads;
+    return threads < 1 ? 1 : (unsigned)threads;
+}
+
+struct walk {
+    struct tfs_columns *columns;
+    const struct tfs_picture_box *box;
+    tfs_strip_fn each;
+    void *arg;
+    atomic_uint next;
+    pthread_mutex_t lock; /* of `each`, and of what follows */
+    struct tfs_error *err;
+};
+
+static void *walk_strips(void *arg)
+{
+    struct walk *w = arg;
+    const uint32_t count = strip_count(w->box);
+    struct tfs_error err = {0};
+    struct tfs_strip strip;
+    uint32_t number;
+
+    tfs_strip_init(&strip, w->columns, w->box, &err);
+    while ((number = atomic_fetch_add(&w->next, 1)) < count) {
+        if (err.code == 0)
+            tfs_strip_make(&strip, number, &err);
+        pthread_mutex_lock(&w->lock);
+        if (err.code == 0)
+            w->each(w->arg, number, strip.pixels);
+        else if (w->err->code == 0)
+            *w->err = err;
+        pthread_mutex_unlock(&w->lock);
+    }
+    tfs_strip_release(&strip);
+    return NULL;
+}
+
+/* A thread that cannot be started is one less. */
+int tfs_strips_each(struct tfs_columns *columns, const struct tfs_picture_box *box,
+                    tfs_strip_fn each, void *arg, struct tfs_error *err)
+{
+    struct walk walk = {.columns = columns, .box = box, .each = each, .arg = arg, .err = err};
+    const unsigned most = tfs_strip_threads(box) - 1;
+    pthread_t threads[TFS_PNG_THREADS_MAX];
+    unsigned started = 0;
+
+    pthread_mutex_init(&walk.lock, NULL);
+    while (started < most && pthread_create(&threads[started], NULL, walk_strips, &walk) == 0)
+        started++;
+    walk_strips(&walk);
+    while (started > 0)
+        pthread_join(threads[--started], NULL);
+    pthread_mutex_destroy(&walk.lock);
+    return err->code;
 }

@@ -5,8 +5,6 @@
  * then chunk by chunk, each opened once, its part of every changed column. Must not know games: a
  * voxel is a number in a pool.
  */
-#include "formats/picture/sculpt.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +12,7 @@
 #include <string.h>
 
 #include "formats/cells/voxels.h"
+#include "formats/picture/draw.h"
 
 #define NEIGHBOURS 8
 

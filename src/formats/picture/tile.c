@@ -3,13 +3,12 @@
  *
  * Must not know what pictures show.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/areas.h"
-#include "formats/picture/columns.h"
+#include "formats/picture/draw.h"
 
 int32_t tfs_picture_tile_chunks(uint32_t edge)
 {
@@ -115,10 +114,8 @@ static bool tile_find(const struct tfs_tree *tree, const struct tfs_doc *doc, co
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
-/* The box of a tile of the pictures: number `member` of tfs_picture_tiles. False: there is no such
- * tile. */
-static bool tile_box(const struct tfs_cells_kind *kind, const struct tfs_doc *doc, uint32_t member,
-                     struct tfs_picture_box *box)
+bool tfs_picture_tile_box(const struct tfs_cells_kind *kind, const struct tfs_doc *doc,
+                          uint32_t member, struct tfs_picture_box *box)
 {
     struct tfs_key tile;
 
@@ -127,12 +124,7 @@ static bool tile_box(const struct tfs_cells_kind *kind, const struct tfs_doc *do
         return false;
     const int32_t x = tfs_picture_tile_chunks(box->chunk.x),
                   z = tfs_picture_tile_chunks(box->chunk.z);
-    box->low.x = tile.x * x;
-    box->low.z = tile.z * z;
-    box->x = (int64_t)box->low.x * box->chunk.x;
-    box->z = (int64_t)box->low.z * box->chunk.z;
-    box->sx = (uint64_t)x * box->chunk.x;
-    box->sz = (uint64_t)z * box->chunk.z;
+    tfs_picture_box_move(box, tile.x * x, tile.z * z, (uint64_t)x, (uint64_t)z);
     return tfs_picture_box_fits(box);
 }
 
@@ -141,17 +133,6 @@ int tfs_picture_tile_exists(struct tfs_save *save, const struct tfs_doc *doc, st
     struct tfs_key tile;
 
     return tile_at(save->tree->cells, doc, at.member, &tile);
-}
-
-int tfs_picture_shown(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                      struct tfs_picture_box *box, struct tfs_error *err)
-{
-    const struct tfs_cells_kind *kind = save->tree->cells;
-
-    if (at.param != NULL ? tile_box(kind, doc, at.member, box)
-                         : tfs_picture_box(kind, doc, box) && tfs_picture_box_fits(box))
-        return 0;
-    return tfs_fail(err, -ENOENT, "there is no picture of this save, info.txt says why");
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
