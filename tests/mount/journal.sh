@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# With commit=N a close that returned 0 survives the end of the daemon: the journal beside the save holds
+# A close that returned 0 survives the end of the daemon: the journal beside the save holds
 # what the save does not hold yet, and whoever opens the save next brings it in, or shows it, or says why not.
 . "$(dirname "$0")/lib.sh"
+[ "$(id -u)" = 0 ] || { try 'edits that a journal holds' skip 'needs root'; finish; }
 
 edit() {
     echo "$V,$1" >>"$M/chunks/$C/voxels.csv"
@@ -16,9 +17,10 @@ journal() {
     printf '%s\n' "$D/.$SAVE_NAME.terrainfs-journal"
 }
 
-# Mounts in the foreground; what is accepted waits in the journal for ten minutes.
+# Mounts in the foreground; what is accepted waits in the journal.
 foreground() {
-    killable commit=600
+    killable "$@"
+    hold
 }
 
 # A killed mount with the edits $@ in its journal, and a save as it was.
@@ -96,16 +98,20 @@ directories_survive_a_kill() {
 }
 
 goes_with_the_save() {
-    up -o commit=600
+    up
+    hold
     edit base:one
     want [ -s "$(journal)" ]
     want grep -qxF 'journal: 1' "$M/.terrainfs/status"
     same 'permissions' "$(stat -c '%a %u:%g' "$(journal)")" "$(stat -c '%a %u:%g' "$S")"
+    release
     want sync "$M/info.txt"
     wants_not [ -e "$(journal)" ]
     want grep -qxF 'journal: 0' "$M/.terrainfs/status"
+    hold
     edit base:two
     want [ -s "$(journal)" ]
+    release
     down
     wants_not [ -e "$(journal)" ]
     block_is "$V" base:two
@@ -114,9 +120,11 @@ goes_with_the_save() {
 # The files of a chunk are unlinked before its rmdir, and lights/ is removed: all of it is one record.
 a_removed_chunk_is_one_record() {
     local start=$EPOCHSECONDS status
-    up -o commit=600
+    up
+    hold
     rm -r "$M/chunks/$C" "$M/chunks/$C2"
     status=$?
+    release
     if [ $((EPOCHSECONDS - start)) -ge 2 ]; then
         skip 'the machine slept for two seconds: files came back meanwhile'
         down
@@ -236,10 +244,12 @@ moved_behind_links() {
 conflict_at_unmount() {
     cp "$PRISTINE" "$D/other"
     want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
-    up -o commit=600
+    up
+    hold
     edit base:one
     want rm -r "$M/chunks/$C2"
     cp "$D/other" "$S"
+    release
     down 3
     want [ -s "$(journal)" ]
     want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"
@@ -289,17 +299,19 @@ edit_beside_a_removal_set_aside() {
     export XDG_STATE_HOME=$D/state
     cp "$PRISTINE" "$D/other"
     want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
-    up -o commit=600,views=voxels
+    up -o views=voxels
+    hold
     edit base:one
     want rm -r "$M/chunks/$C2"
     cp "$D/other" "$S"
+    release
     down 3
     want [ -s "$(set_aside)/chunks/$C/raw.bin" ]
     up -o views=voxels
     down
     wants_not [ -e "$(journal)" ]
     same 'directories' "$(all_unsaved)" "$(set_aside)"
-    killable commit=600,views=voxels
+    foreground views=voxels
     edit base:two
     want rm -r "$M/chunks/$C2"
     murder
@@ -367,7 +379,7 @@ with open(a[0], "r+b") as f:
 # Whatever has the name of a journal and is none of ours is named, and left alone.
 foreign() {
     "$@" "$(journal)"
-    up -o commit=600
+    up
     want grep -q 'warning: .*journal' "$D/mount.err"
     edit base:one
     want block_is_now base:one
@@ -397,7 +409,7 @@ make_wide() {
 no_room_for_the_journal() {
     local disk
     small_disk || return
-    up -o commit=600
+    up
     same 'close' "$(py '
 fd = os.open(a[0], os.O_WRONLY | os.O_APPEND)
 os.write(fd, a[1].encode())
