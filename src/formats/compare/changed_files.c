@@ -75,9 +75,9 @@ static bool reads_differently(struct tfs_save *save, const struct tfs_doc *const
     const struct tfs_at at = tfs_lens_at(lens, key, 0);
     struct tfs_buf text[2] = {{0}};
     struct tfs_error err = {0};
-    int there[2];
+    int there[2] = {0};
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && err.code == 0; i++) {
         there[i] = lens->exists == NULL ? 1 : lens->exists(save, docs[i], at);
         if (there[i] < 0 || (there[i] == 1 && lens->get(save, docs[i], at, &text[i], &err) < 0))
             tfs_fail(&err, -EBADMSG, "it cannot be read");
