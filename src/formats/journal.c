@@ -474,13 +474,13 @@ struct commit_journal {
     bool marked;
 };
 
-static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash)
+static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
 {
     const struct commit_journal *c = arg;
     struct tfs_error ignored = {0};
 
     if (!tfs_journal_broken(c->journal))
-        (void)tfs_record_wrote(c->journal, (struct tfs_record_file){file, hash}, c->marked,
+        (void)tfs_record_wrote(c->journal, (struct tfs_record_file){file, hash}, whole && c->marked,
                                &ignored);
 }
 

@@ -265,6 +265,34 @@ START_TEST(chunk_that_moves_to_another_version_is_converted)
 }
 END_TEST
 
+static int writes_seen;
+
+static void see_moved(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
+{
+    struct tfs_save *seen = NULL;
+
+    (void)arg, (void)file, (void)hash, (void)whole;
+    ck_assert_int_eq(try_open("zone", TFS_LOCK_NONE, &seen), 0);
+    ck_assert(tfs_doc_find(seen->doc, (struct tfs_key){0, -16, 0, 0}) != NULL ||
+              tfs_doc_find(seen->doc, (struct tfs_key){0, 3, 0, 0}) != NULL);
+    tfs_save_close(seen);
+    writes_seen++;
+}
+
+START_TEST(chunk_that_leaves_a_region_which_changes_too_is_never_in_neither)
+{
+    make_zone();
+    begin();
+    ck_assert_int_eq(tfs_chunk_create(save, &edit, (struct tfs_key){0, -15, 0, 0}, &err), 0);
+    save->rewrite.wrote = see_moved;
+    ck_assert_int_eq(end(tfs_chunk_move(save, &edit, (struct tfs_key){0, -16, 0, 0},
+                                        (struct tfs_key){0, 3, 0, 0}, &err)),
+                     0);
+    ck_assert_int_eq(writes_seen, 3);
+    ck_assert(has(-15, 0, 0) && !has(-16, 0, 0) && has(3, 0, 0));
+}
+END_TEST
+
 START_TEST(chunk_with_entities_does_not_move_to_version_0)
 {
     make_region(7, -1, 0, 0);
@@ -579,6 +607,7 @@ static Suite *zone_suite(void)
     tcase_add_test(writes, block_is_renamed_in_all_regions);
     tcase_add_test(writes, region_comes_with_its_first_chunk_and_goes_with_its_last);
     tcase_add_test(writes, chunk_that_moves_to_another_version_is_converted);
+    tcase_add_test(writes, chunk_that_leaves_a_region_which_changes_too_is_never_in_neither);
     tcase_add_test(writes, chunk_with_entities_does_not_move_to_version_0);
     tcase_add_test(writes, entities_that_are_not_understood_are_warned_of);
     tcase_add_test(writes, chunk_farther_out_than_any_block_is_refused);

@@ -155,12 +155,12 @@ END_TEST
 static int saved; /* how often the game did */
 
 /* The game saves a region of which this process is about to write or remove the file. */
-static void save_now(void *arg, struct tfs_key file, struct tfs_hash hash)
+static void save_now(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
 {
     const char *name = region_name(REGIONS, file.x, file.y, file.z);
     char own[PATH_MAX], game[PATH_MAX];
 
-    (void)arg, (void)hash;
+    (void)arg, (void)hash, (void)whole;
     saved++;
     snprintf(own, sizeof(own), "%s", scratch_path(name));
     snprintf(game, sizeof(game), "%s", scratch_path("zone/game"));

@@ -150,7 +150,7 @@ static int edits_shown(void)
     return tin[0] && tin[1] && !gold[0] && !gold[1] && !from && !to ? 2 : -1;
 }
 
-/* The first edit is being written into the regions, and none or one of the two writes of
+/* The first edit is being written into the regions, and none, one or two of the three writes of
  * them are done. */
 START_TEST(zone_is_written_while_edits_are_accepted_and_keeps_them_at_every_step)
 {
@@ -352,7 +352,7 @@ static Suite *zone_store_suite(void)
     tcase_add_loop_test(
         tcase, zone_keeps_what_was_accepted_and_all_of_it_at_every_step_in_every_mode, 0, 3);
     tcase_add_loop_test(
-        tcase, zone_is_written_while_edits_are_accepted_and_keeps_them_at_every_step, 0, 2);
+        tcase, zone_is_written_while_edits_are_accepted_and_keeps_them_at_every_step, 0, 3);
     tcase_add_loop_test(tcase, move_that_a_failing_disk_took_back_leaves_the_chunk_in_one_place, 0,
                         2);
     tcase_add_loop_test(tcase, region_that_nobody_asked_for_is_read_while_others_are_written, 0, 2);

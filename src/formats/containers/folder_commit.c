@@ -1,8 +1,9 @@
 /*
  * What changed in a document -> the files of a folder, written one after another.
  *
- * Must not know what a file holds (folder_write.c). Files that gain or change chunks come first, so
- * a chunk that moves from one file to another is in both for a while, and in neither never. A crash
+ * Must not know what a file holds (folder_write.c). Of several files each gets what it gains before
+ * any loses something, so a chunk that moves from one file to another is in both for a while, and
+ * in neither never: there may be no journal, or the game may save before it is used. A crash
  * between two files leaves the rest to the journal, which has the whole edit (formats/journal.h).
  * What the disk holds is a document too, made step by step: before each file, because nothing may
  * fail behind it.
@@ -46,19 +47,32 @@ static int compare_steps(const void *a, const void *b)
     const struct tfs_folder_step *left = a, *right = b;
     int order = tfs_key_compare(left->file, right->file);
 
-    if (order != 0)
-        return order;
-    return left->index < right->index ? -1 : left->index > right->index;
+    if (order == 0)
+        order = left->later - right->later;
+    return order != 0 ? order : left->index < right->index ? -1 : left->index > right->index;
 }
 
-/* The end of the run of steps of one file. *loses: it gains and changes nothing. */
-static size_t run_end(const struct tfs_folder_commit *c, size_t begin, bool *loses)
+static void sort_steps(struct tfs_folder_commit *c)
 {
-    size_t end = begin;
+    bool many = false;
 
-    for (*loses = true;
-         end < c->count && tfs_key_compare(c->steps[end].file, c->steps[begin].file) == 0; end++)
-        *loses = *loses && c->steps[end].chunk == NULL;
+    for (size_t i = 0; i < c->count; i++)
+        many = many || tfs_key_compare(c->steps[i].file, c->steps[0].file) != 0;
+    for (size_t i = 0; i < c->count; i++)
+        c->steps[i].later = many && c->steps[i].chunk == NULL;
+    if (c->count > 0)
+        qsort(c->steps, c->count, sizeof(*c->steps), compare_steps);
+}
+
+/* The end of the run of steps of one file that are made at once. */
+static size_t run_end(const struct tfs_folder_commit *c, size_t begin)
+{
+    const struct tfs_folder_step *first = &c->steps[begin];
+    size_t end = begin + 1;
+
+    while (end < c->count && tfs_key_compare(c->steps[end].file, first->file) == 0 &&
+           c->steps[end].later == first->later)
+        end++;
     return end;
 }
 
@@ -95,11 +109,10 @@ static int expect(const struct tfs_folder_commit *c, struct tfs_key file, struct
 static int expect_all(const struct tfs_folder_commit *c, struct tfs_error *err)
 {
     struct tfs_key key;
-    bool loses;
 
     if (c->save->keeper == NULL)
         return 0;
-    for (size_t i = 0; i < c->count && err->code == 0; i = run_end(c, i, &loses))
+    for (size_t i = 0; i < c->count && err->code == 0; i = run_end(c, i))
         expect(c, c->steps[i].file, err);
     for (size_t at = 0; err->code == 0 && find_older(c, &at, &key);)
         expect(c, key, err);
@@ -139,14 +152,11 @@ static int write_file(struct tfs_folder_commit *c, struct tfs_key file,
     return err->code;
 }
 
-/* Either those that gain or change chunks, or those that only lose some. */
-static int write_files(struct tfs_folder_commit *c, bool losing, struct tfs_error *err)
+static int write_files(struct tfs_folder_commit *c, bool later, struct tfs_error *err)
 {
-    bool loses;
-
     for (size_t begin = 0, end; begin < c->count && err->code == 0; begin = end) {
-        end = run_end(c, begin, &loses);
-        if (loses == losing)
+        end = run_end(c, begin);
+        if (c->steps[begin].later == later)
             write_file(c, c->steps[begin].file, c->steps + begin, end - begin, err);
     }
     return err->code;
@@ -225,8 +235,7 @@ int tfs_folder_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc 
 
     if (tfs_doc_diff(save->doc, doc, add_step, &finding) == 0 &&
         tfs_edit_open(save->doc, &c.reached, err) == 0) {
-        if (c.count > 0)
-            qsort(c.steps, c.count, sizeof(*c.steps), compare_steps);
+        sort_steps(&c);
         const bool done = expect_all(&c, err) == 0 && write_files(&c, false, err) == 0 &&
                           write_files(&c, true, err) == 0 && write_older(&c, err) == 0 &&
                           settle(&c, err) == 0 && (!c.newer || write_common(&c, err) == 0);

@@ -134,7 +134,8 @@ void tfs_folder_opened_unref(struct tfs_folder_opened *opened); /* NULL is legal
 /* One chunk that a commit changes. */
 struct tfs_folder_step {
     struct tfs_key file; /* that it is in */
-    uint32_t index;      /* its number in the file: steps of a file are sorted by it */
+    bool later;          /* made when all files have what they gain */
+    uint32_t index;      /* its number in the file: steps that are made at once are sorted by it */
     struct tfs_key key;
     const struct tfs_chunk *chunk; /* as the document has it; NULL: there is none any more */
 };

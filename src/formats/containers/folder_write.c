@@ -168,6 +168,15 @@ static int fill(struct job *job, struct tfs_replacement *r, struct tfs_error *er
     return err->code;
 }
 
+/* Has the file all of the commit then, and nothing to lose later? */
+static bool is_whole(const struct job *job)
+{
+    const struct tfs_folder_step *next = job->steps + job->count;
+
+    return job->count == 0 || next == job->c->steps + job->c->count ||
+           tfs_key_compare(next->file, job->key) != 0;
+}
+
 /* What takes the place of a file, or is about to (all 0: nothing), is told to whoever keeps a
  * journal. */
 static void tell(const struct job *job, struct tfs_hash hash)
@@ -175,7 +184,7 @@ static void tell(const struct job *job, struct tfs_hash hash)
     const struct tfs_rewrite *rewrite = &job->c->save->rewrite;
 
     if (rewrite->wrote != NULL)
-        rewrite->wrote(rewrite->arg, job->key, hash);
+        rewrite->wrote(rewrite->arg, job->key, hash, is_whole(job));
 }
 
 /* ---- replacing ------------------------------------------------------------------------------- */

@@ -278,17 +278,17 @@ static int on_finished(void *arg, struct tfs_hash hash, struct tfs_error *err)
 }
 
 /* The same of one of several files. */
-static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash)
+static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
 {
     struct tfs_store *store = arg;
     struct tfs_error ignored = {0};
 
     pthread_mutex_lock(&store->journal_lock);
     if (store->marked.begun)
-        tfs_record_wrote_put(&store->marked.wrote, (struct tfs_record_file){file, hash}, true);
+        tfs_record_wrote_put(&store->marked.wrote, (struct tfs_record_file){file, hash}, whole);
     if (store->journal != NULL && !tfs_journal_broken(store->journal))
         (void)tfs_record_wrote(store->journal, (struct tfs_record_file){file, hash},
-                               store->holds_mark, &ignored);
+                               whole && store->holds_mark, &ignored);
     pthread_mutex_unlock(&store->journal_lock);
 }
 
