@@ -78,7 +78,7 @@ static int32_t light_of(const struct tfs_picture *p, const struct tfs_pixel *pix
 {
     if (pixel->water)
         return 256;
-    return LIGHT_PLAIN + p->tones[pixel->height - p->low] + slope_light(pixel, above) +
+    return LIGHT_PLAIN + p->tones[pixel->height] + slope_light(pixel, above) +
            (left != NULL ? slope_light(pixel, left) : 0);
 }
 
@@ -102,16 +102,20 @@ static void paint_map(const struct tfs_picture *p, const struct tfs_pixel *pixel
     }
 }
 
-/* Most pixels have a height of few. */
+/* Of all heights that the box can have: another program may have made a column higher since they
+ * were measured. */
 static int set_tones(struct tfs_picture *p, struct tfs_error *err)
 {
-    const uint32_t count = p->low > p->high ? 0 : p->high - p->low + 1;
+    const uint32_t most = (uint32_t)(p->box.sy >> p->box.drop);
+    const uint32_t count = p->low > p->high ? 1 : p->high - p->low + 1;
 
-    p->tones = malloc(count + 1);
+    p->tones = malloc(most + (size_t)1);
     if (p->tones == NULL)
         return tfs_fail_memory(err);
-    for (uint32_t i = 0; i < count; i++)
-        p->tones[i] = (int8_t)(HEIGHT_TONE / 2 - (int32_t)(HEIGHT_TONE * (count - 1 - i) / count));
+    for (uint32_t i = 0; i <= most; i++) {
+        const uint32_t down = i >= p->high ? 0 : i <= p->low ? count - 1 : p->high - i;
+        p->tones[i] = (int8_t)(HEIGHT_TONE / 2 - (int32_t)(HEIGHT_TONE * down / count));
+    }
     return 0;
 }
 

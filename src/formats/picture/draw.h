@@ -28,7 +28,7 @@ struct tfs_picture {
     bool reduced;       /* a map in which a pixel shows a square of columns (overview.c) */
     unsigned scale;     /* the square's side is 1 << scale */
     uint32_t low, high; /* heights that are black and white; low above high: all are empty */
-    int8_t *tones;      /* of a map: what heights from low on lighten, in 256ths */
+    int8_t *tones;      /* of a map: what heights lighten, in 256ths */
     struct tfs_png_shape shape;
     struct tfs_png_text texts[TFS_PICTURE_TEXTS];
     char values[TFS_PICTURE_TEXTS][TFS_PICTURE_TEXT];
