@@ -165,6 +165,12 @@ material out.d 1 Street
 run 0 "import of the list that was edited once more" import out.d mod
 "$TFS" cat mod palette.txt | grep -qx '1 Street'
 ok "takes that, too"
+sed -i '$a6 Ice' out.d/palette.txt && "$TFS" cat mod palette.txt >wanted
+run 1 "import of a list that has another material with the number of a new one" import out.d mod
+says err 'material 6 came to the terrain since, as Snow' "says which"
+"$TFS" cat mod palette.txt | cmp -s - wanted
+ok "it stays"
+sed -i '$d' out.d/palette.txt
 theirs 2 Stone && theirs 0 Rock && material out.d 3 Beach
 "$TFS" cat mod palette.txt >wanted
 run 1 "import of a list whose materials have other numbers by now" import out.d mod

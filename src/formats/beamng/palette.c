@@ -41,6 +41,7 @@ struct parser {
     struct tfs_beamng_names old; /* entries not yet met again */
     uint32_t old_count, count;
     struct tfs_beamng_names was; /* entries of what this list was made from, not yet met again */
+    bool merges;                 /* there is such a list */
     bool changed;                /* a name, or their number */
     struct tfs_buf table;        /* entries in their canonical form */
     struct tfs_buf name;
@@ -67,6 +68,18 @@ static int check_new_name(const struct parser *p, const struct tfs_line *line,
     return 0;
 }
 
+/* A new name, whose number went to another one since: layers of that one would become this one. */
+static int fail_taken(const struct parser *p, const struct tfs_line *line, struct tfs_span old,
+                      struct tfs_error *err)
+{
+    char name[TFS_QUOTED];
+
+    return tfs_fail_line(err, line,
+                         "material %" PRIu32 " came to the terrain since, as %s: add this one "
+                         "behind it",
+                         p->count, tfs_name_quote(old, name));
+}
+
 static int parse_line(struct parser *p, struct tfs_line line, struct tfs_error *err)
 {
     struct tfs_span old = {NULL, 0}, was;
@@ -86,8 +99,11 @@ static int parse_line(struct parser *p, struct tfs_line line, struct tfs_error *
         return err->code;
     struct tfs_span name = tfs_buf_span(&p->name);
     const bool there = tfs_beamng_names_next(&p->old, &old);
-    if (tfs_beamng_names_next(&p->was, &was) && there && tfs_span_equal(was, name))
+    const bool known = tfs_beamng_names_next(&p->was, &was);
+    if (known && there && tfs_span_equal(was, name))
         name = old;
+    if (p->merges && !known && there && !tfs_span_equal(old, name))
+        return fail_taken(p, &line, old, err);
     if (!there || !tfs_span_equal(old, name)) {
         if (check_new_name(p, &line, err) < 0)
             return err->code;
@@ -233,8 +249,9 @@ static int palette_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
     p.old_count = p.old.left;
     if (put->original.size > 0 && read_original(doc, put->original, &original, err) == 0)
         p.was = tfs_beamng_names_init(tfs_blob_span(original), p.old.nul);
+    p.merges = original != NULL;
     if (err->code == 0 && parse(&p, text, err) == 0) {
-        if (original != NULL)
+        if (p.merges)
             keep_rest(&p);
         if (p.changed || p.count != p.old_count)
             store(edit, &p, err);
