@@ -47,4 +47,12 @@ ok "removes that chunk, and the other stays"
 sed 's/stone/stane/' base >damaged
 run 1 "a unit with another checksum" info damaged
 says err 'checksum' "is refused"
+cp base mine && cp base yours
+voxels mine 0_0_0 0,0,0,stone,7 1,0,1,water,2
+voxels yours 0_0_0 0,0,0,stone,1 1,0,1,water,8
+run 1 "a number that changed alone" diff --all-rows base yours
+says out '^[+]y=0 z=1 x 1 water@8$' "is a difference"
+run 0 "numbers of one chunk" merge base mine yours
+"$TFS" cat mine chunks/0_0_0/voxels.csv >out
+says out '^0,0,0,stone,7$' "of ours stay" && says out '^1,0,1,water,8$' "of theirs come"
 done_testing

@@ -74,6 +74,7 @@ static const struct tfs_plane planes[PLANES] = {
     {"block", {TFS_PLANE_NAMES}, .flags = TFS_PLANE_IN_TABLE | TFS_PLANE_DECIDES},
     {"level",
      {TFS_PLANE_UNSIGNED, .width = 1, .digits = 1, .high = 9},
+     .mark = "@",
      .flags = TFS_PLANE_IN_TABLE,
      .about = "0 to 9"},
 };

@@ -5,6 +5,7 @@
  */
 #include "formats/cells/voxels.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,10 @@ unsigned tfs_voxel_planes(const struct tfs_cells_kind *kind)
 {
     unsigned planes = 1;
 
-    for (unsigned p = 0; p < kind->count; p++)
+    for (unsigned p = 0; p < kind->count; p++) {
+        assert(p == 0 || kind->planes[p].mark != NULL || !is_flagged(kind, p, TFS_PLANE_IN_TABLE));
         planes |= kind->planes[p].mark != NULL ? 1u << p : 0;
+    }
     return planes;
 }
 
