@@ -1,8 +1,9 @@
 /*
- * The two interfaces that a game fills in: a container (where chunks lie in a save: probe, open,
+ * Two of the interfaces that a game fills in: a container (where chunks lie in a save: probe, open,
  * fetch, commit, close) and lenses (what a file of the tree shows of them: get, put, size), joined
- * by a tree (which names exist). A format is a folder with these structs and a row in registry.c;
- * nothing else changes when one is added.
+ * by a tree (which names exist). The third is cells (cells/cells.h): most lenses are views of them,
+ * which no game writes. A format is a folder with these structs and its rows in registry.c; nothing
+ * else changes when one is added.
  *
  *   save on disk --container--> tfs_doc --lens get--> file bytes
  *   save on disk <--container-- tfs_doc <--lens put-- file bytes
@@ -182,7 +183,8 @@ struct tfs_file {
     unsigned views; /* enum tfs_file_views: the sets that it belongs to; 0: it is derived */
 };
 
-/* Files of chunks as most games have them, for their tables. An apart one may be OPTIONAL, too. */
+/* Files of chunks as most games have them, for their tables. A grid of a column of voxels.csv is a
+ * TFS_GRID_FILE; a grid that no column says is an apart file. That may be OPTIONAL, too. */
 #define TFS_RAW_FILE(raw_lens)                                                                     \
     {                                                                                              \
         .path = "raw.bin", .flags = TFS_FILE_RAW, .lens = (raw_lens), .views = TFS_VIEWS_RAW       \

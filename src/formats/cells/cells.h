@@ -33,7 +33,7 @@ enum tfs_plane_kind {
 enum tfs_plane_flags {
     TFS_PLANE_IN_TABLE = 1,   /* a column of voxels.csv */
     TFS_PLANE_DECIDES = 2,    /* a voxel is without a line where all such planes are empty */
-    TFS_PLANE_OPTIONAL = 4,   /* a chunk may lack it */
+    TFS_PLANE_OPTIONAL = 4,   /* a chunk may lack it: its values are NULL. It is no column */
     TFS_PLANE_PARTIAL = 8,    /* a voxel that a picture raises gets `full` here */
     TFS_PLANE_ROWS = 16,      /* its grid is rows also where all values are equal, so that its size
                                * is known without them */
@@ -59,8 +59,9 @@ struct tfs_plane_form {
 struct tfs_plane {
     const char *name;           /* "param2": its column, and the word for it in sentences */
     struct tfs_plane_form form; /* of every chunk; a chunk may have another (decode sets it) */
-    /* What stands in front of its value in what people call a voxel: "@", " h="; NULL: a voxel is
-     * called by it (plane 0), or it is told apart from voxels. */
+    /* What stands in front of its value in what people call a voxel: "@", " h=". Planes with one
+     * are compared and merged voxel by voxel, so all columns have one. NULL: a voxel is called by
+     * it (plane 0), or it is told apart from voxels, as a file. */
     const char *mark;
     const char *out_of_range; /* "a parameter has 8 bits"; NULL: as the form says */
     unsigned flags;           /* enum tfs_plane_flags */
@@ -72,7 +73,7 @@ struct tfs_plane {
      * wrote: "Air; give the cell a material first", to stand behind "occupancy 3 for "; NULL: it
      * can. NULL for all of it: any value can be. */
     const char *(*legal)(const struct tfs_doc *doc, const uint64_t *values);
-    const char *about; /* what the numbers of its array are; of names NULL */
+    const char *about; /* what the numbers of its array are; of names, or without array, NULL */
 };
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -147,7 +148,7 @@ struct tfs_cells_kind {
     const struct tfs_plane *planes;
     unsigned count;
     struct tfs_voxel_size size; /* of every chunk, decode may say less; all 0: decode says it */
-    /* The size of the chunks of a group, where that is 0. */
+    /* The size of the chunks of a group, where that is 0; else NULL. */
     struct tfs_voxel_size (*group_size)(const struct tfs_doc *doc, uint32_t group);
     const char *unit; /* what one voxel is called; NULL: "voxel" */
     unsigned flags;   /* enum tfs_cells_flags */
@@ -176,7 +177,7 @@ struct tfs_cells_kind {
      * chunk: the name of number 0 in arrays. NULL: "air". */
     struct tfs_span (*air)(const struct tfs_chunk *chunk);
     /* Of a kind whose first plane has no names but values that name_of names: what is seen of one.
-     * There its empty value says that a voxel is empty. */
+     * There its empty value says that a voxel is empty. Else NULL. */
     struct tfs_name_look (*look)(uint64_t value);
     /* tfs_columns_of, of a game that has all in the bytes that it stores. NULL: names or runs say
      * what is seen. */
@@ -202,7 +203,7 @@ struct tfs_cells_kind {
     /* Of a game whose chunks say how wide the values of each plane are; else NULL. The form of a
      * plane, in a chunk of that version. */
     struct tfs_plane_form (*form)(unsigned version, unsigned plane, unsigned width);
-    /* The form of arrays of a whole group. */
+    /* The form of arrays of a whole group; with `form` only. */
     int (*group_form)(struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
                       unsigned plane, struct tfs_plane_form *form, struct tfs_error *err);
     /* The bytes of a chunk that is going to have voxels; `like` NULL: as new ones are. NULL: each

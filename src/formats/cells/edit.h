@@ -13,7 +13,8 @@ struct tfs_cells_edit {
     const struct tfs_doc *base; /* finished; who asks for blanks and widths is told it */
     struct tfs_cells *before;
     bool fresh; /* the chunk had no voxels; `before` are those of a blank */
-    struct tfs_cells_plane planes[TFS_PLANES_MAX]; /* as before, or memory of our own */
+    struct tfs_cells_plane planes[TFS_PLANES_MAX]; /* as before, or memory of our own; values NULL:
+                                                    * the chunk lacks it, or is to lack it */
     unsigned written; /* bit i: somebody said what plane i is, and the rules leave it alone */
     bool given;       /* somebody wrote the table of names, with entries that no voxel has */
 

@@ -85,10 +85,10 @@ int tfs_folder_complete(struct tfs_save *save, const struct tfs_doc *base,
 
 struct tfs_folder_kind {
     const struct tfs_container *file; /* one such file alone */
-    const char *common;               /* a file of the folder: its text is doc->common */
-    bool needed;      /* without that there is no save, and another one makes it another save */
-    bool keeps_empty; /* a file without chunks stays */
-    size_t own_size;  /* of tfs_folder_file.own, which needs no release */
+    const char *common; /* a file of the folder, which may lack: its text is doc->common */
+    bool needed;        /* without that there is no save, and another one makes it another save */
+    bool keeps_empty;   /* a file without chunks stays */
+    size_t own_size;    /* of tfs_folder_file.own, which needs no release */
 
     /* Facts of what is common; NULL: it is not there. */
     int (*facts)(const struct tfs_save *save, struct tfs_blob *common, struct tfs_facts **facts,
@@ -111,7 +111,8 @@ struct tfs_folder_kind {
                 struct tfs_folder_file *file, struct tfs_error *why);
     /* Sets file->own of a file that was decoded. NULL: `look` knows all. */
     int (*learn)(const struct tfs_doc *doc, struct tfs_folder_file *file, struct tfs_error *err);
-    /* What chunks are slices of. NULL: chunks lie in the file itself. */
+    /* What chunks are slices of, also those that the codec of the file decodes: so the chunks of a
+     * unit are slices of it, inflated. NULL: each chunk lies in the file, in bytes of its own. */
     int (*payload)(struct tfs_blob *bytes, uint64_t limit, struct tfs_blob **payload,
                    struct tfs_error *err);
     /* Makes the bytes that lie where a slot says those of the chunk. With no `payload`. */

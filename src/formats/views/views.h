@@ -8,7 +8,7 @@
 #include "formats/cells/edit.h"
 #include "formats/voxel_table.h"
 
-/* ---- raw.bin and info.txt of games that add nothing (raw.c, info.c) -------------------------- */
+/* ---- raw.bin (raw.c) ------------------------------------------------------------------------- */
 
 int tfs_raw_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                 struct tfs_buf *out, struct tfs_error *err);
@@ -52,7 +52,8 @@ int tfs_cells_plane_remove(struct tfs_save *save, struct tfs_edit *edit, struct 
 
 extern const unsigned tfs_plane_numbers[TFS_PLANES_MAX]; /* 0, 1, 2: the param of a lens */
 
-/* A lens of a plane that every chunk has, and of an optional one. */
+/* A lens of a plane that every chunk has, and of an optional one, whose file is
+ * TFS_APART_FILE(name, TFS_FILE_OPTIONAL, lens). */
 #define TFS_GRID_LENS(plane)                                                                       \
     &(const struct tfs_lens)                                                                       \
     {                                                                                              \
