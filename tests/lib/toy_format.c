@@ -76,8 +76,7 @@ static const struct tfs_plane planes[PLANES] = {
      {TFS_PLANE_UNSIGNED, .width = 1, .digits = 1, .high = 9},
      .mark = "@",
      .flags = TFS_PLANE_IN_TABLE,
-     .about = "0 to 9"},
-};
+     .about = "0 to 9"}};
 
 static const struct tfs_cells_kind kind = {.planes = planes,
                                            .count = PLANES,
