@@ -333,10 +333,12 @@ int tfs_ops_commit_array(struct tfs_work *work, bool released)
     pthread_mutex_lock(&s->lock);
     struct tfs_open_array *array = inode->array;
     const char *past_why = inode->past_why;
-    /* Who has opened it since has begun what only his own close may end. */
-    const bool any = array->dirty && !(released && inode->writers > 0);
-    const int refused = array->refused;
-    array->busy = any;
+    /* Who has opened it since has begun what only his own close may end; and his close may have
+     * let it go already. */
+    const bool any = array != NULL && array->dirty && !(released && inode->writers > 0);
+    const int refused = array != NULL ? array->refused : 0;
+    if (any)
+        array->busy = true;
     pthread_mutex_unlock(&s->lock);
     if (!any)
         return refused;

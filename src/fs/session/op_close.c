@@ -335,7 +335,10 @@ static int apply_release(struct tfs_job *job, bool last)
     struct tfs_error err = {0};
 
     (void)last;
-    if (inode->array != NULL)
+    pthread_mutex_lock(&s->lock);
+    const bool is_array = inode->array != NULL;
+    pthread_mutex_unlock(&s->lock);
+    if (is_array)
         return release_array(work);
     int result = check_draft(work, true, &c, &err);
     pthread_mutex_lock(&s->lock);
