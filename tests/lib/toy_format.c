@@ -71,9 +71,9 @@ static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
 }
 
 static const struct tfs_plane planes[PLANES] = {
-    {"block", {TFS_PLANE_NAMES}, .flags = TFS_PLANE_IN_TABLE | TFS_PLANE_DECIDES},
+    {"block", {.kind = TFS_PLANE_NAMES}, .flags = TFS_PLANE_IN_TABLE | TFS_PLANE_DECIDES},
     {"level",
-     {TFS_PLANE_UNSIGNED, .width = 1, .digits = 1, .high = 9},
+     {.kind = TFS_PLANE_UNSIGNED, .width = 1, .digits = 1, .high = 9},
      .mark = "@",
      .flags = TFS_PLANE_IN_TABLE,
      .about = "0 to 9"}};
