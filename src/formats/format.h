@@ -428,6 +428,8 @@ bool tfs_save_is(const char *path, const char *format);
 /* Does the path end as the names of saves do, of this format? NULL: of any. */
 bool tfs_save_is_named(const char *path, const char *format);
 void tfs_save_close(struct tfs_save *save);
+/* What views keep with a save; of one that tests made by hand, the rest is theirs. */
+void tfs_save_caches_free(struct tfs_save *save);
 /* What it is called: by its options, or by its path. */
 const char *tfs_save_called(const struct tfs_save *save);
 

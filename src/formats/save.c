@@ -43,13 +43,18 @@ void tfs_save_reasons_release(struct tfs_save *save)
     save->read_only = NULL;
 }
 
-static void save_free(struct tfs_save *save)
+void tfs_save_caches_free(struct tfs_save *save)
 {
-    tfs_save_reasons_release(save);
     tfs_numbers_free(save->numbers);
     tfs_cells_cache_free(save->cells);
     tfs_kept_free(save->kept);
     tfs_columns_free(save->columns);
+}
+
+static void save_free(struct tfs_save *save)
+{
+    tfs_save_reasons_release(save);
+    tfs_save_caches_free(save);
     tfs_known_names_free(save->known_names);
     tfs_doc_unref(save->doc);
     free(save->path);

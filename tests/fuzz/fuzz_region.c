@@ -6,9 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/arrays/kept.h"
-#include "formats/arrays/numbers.h"
-#include "formats/cells/cells.h"
 #include "formats/cosmic_reach/body.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/region.h"
@@ -33,14 +30,6 @@ static struct tfs_save save_of(void)
         .name = path,
         .options.inflate_limit = INFLATE_MAX,
     };
-}
-
-/* What its files left in it. */
-static void forget(struct tfs_save *save)
-{
-    tfs_numbers_free(save->numbers);
-    tfs_cells_cache_free(save->cells);
-    tfs_kept_free(save->kept);
 }
 
 static void put_back(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_file *file,
@@ -142,7 +131,7 @@ static void fuzz_file(struct tfs_span input)
                            tree->root.files[i].lens->put == NULL);
         check_encode(&save, doc);
     }
-    forget(&save);
+    tfs_save_caches_free(&save);
     tfs_doc_unref(doc);
     tfs_blob_unref(bytes);
 }
@@ -171,7 +160,7 @@ static void fuzz_body(uint32_t version, struct tfs_span body)
         check_chunk(&save, doc, tfs_doc_at(doc, 0));
         tfs_doc_unref(doc);
     }
-    forget(&save);
+    tfs_save_caches_free(&save);
     tfs_edit_release(&edit);
     tfs_doc_unref(empty);
     tfs_facts_unref(facts);

@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/arrays/kept.h"
-#include "formats/arrays/numbers.h"
-#include "formats/cells/cells.h"
 #include "formats/containers/file.h"
 #include "fs/tree/tree.h"
 
@@ -42,9 +39,7 @@ void tree_files_close(struct tree_files *t)
     tfs_doc_unref(t->doc);
     t->doc = NULL;
     if (t->save != NULL && t->in_memory) {
-        tfs_numbers_free(t->save->numbers);
-        tfs_cells_cache_free(t->save->cells);
-        tfs_kept_free(t->save->kept);
+        tfs_save_caches_free(t->save);
         free(t->save->path);
         free(t->save);
     } else {

@@ -167,7 +167,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    tfs_cells_cache_free(save.cells);
+    tfs_save_caches_free(&save);
     tfs_doc_unref(doc);
 }
 
