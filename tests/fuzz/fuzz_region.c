@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "formats/cells/cells.h"
 #include "formats/cosmic_reach/body.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/region.h"
