@@ -487,11 +487,11 @@ static int take_number(struct reading *r, unsigned k, const struct tfs_line *fie
         return tfs_grid_take_value64(field, &r->rules[k], value, err);
     if (form->kind == TFS_PLANE_UNSIGNED && p->out_of_range != NULL) {
         if (tfs_line_number(field, p->name, 0, (int64_t)form->high, &number, err) == 0)
-            r->values[k] = (uint64_t)number;
+            *value = (uint64_t)number;
         return err->code;
     }
     if (tfs_grid_take_value(field, &r->rules[k], &narrow, err) == 0)
-        r->values[k] = narrow;
+        *value = narrow;
     return err->code;
 }
 
