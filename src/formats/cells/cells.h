@@ -33,7 +33,7 @@ enum tfs_plane_kind {
 enum tfs_plane_flags {
     TFS_PLANE_IN_TABLE = 1,   /* a column of voxels.csv */
     TFS_PLANE_DECIDES = 2,    /* a voxel is without a line where all such planes are empty */
-    TFS_PLANE_OPTIONAL = 4,   /* a chunk may lack it: its values are NULL. It is no column */
+    TFS_PLANE_OPTIONAL = 4,   /* a chunk may lack it: its values are NULL. Not with IN_TABLE */
     TFS_PLANE_PARTIAL = 8,    /* a voxel that a picture raises gets `full` here */
     TFS_PLANE_ROWS = 16,      /* its grid is rows also where all values are equal, so that its size
                                * is known without them */

@@ -3,6 +3,7 @@
  *
  * Must not know what a game stores.
  */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ static void find_columns(const struct tfs_cells_kind *kind, const struct tfs_cel
         if ((flags & TFS_PLANE_IN_TABLE) == 0 ||
             (cells != NULL && (flags & TFS_PLANE_FILLABLE) != 0 && cells->planes[i].filled))
             continue;
+        assert((flags & TFS_PLANE_OPTIONAL) == 0); /* the table of a chunk has all columns */
         c->planes[c->head.count] = i;
         c->names[c->head.count++] = kind->planes[i].name;
     }
