@@ -97,14 +97,11 @@ static uint64_t place_of(int32_t x, int32_t z)
     return (uint64_t)((uint32_t)x ^ 1U << 31) << 32 | (uint32_t)z;
 }
 
-/* In place of the columns of a stack in which there is nothing. */
-static struct tfs_pixel nothing;
-
 static void forget_stack(struct tfs_columns *c, uint64_t place)
 {
     struct tfs_pixel *pixels = place == 0 ? NULL : tfs_map_remove(&c->stacks, place);
 
-    if (pixels == NULL || pixels == &nothing)
+    if (pixels == NULL)
         return;
     c->bytes -= area_of(&c->box) * sizeof(*pixels);
     free(pixels);
@@ -124,8 +121,7 @@ static void forget_all(struct tfs_columns *c)
     struct tfs_map_cell cell;
 
     for (size_t at = 0; tfs_map_next(&c->stacks, &at, &cell);)
-        if (cell.value != &nothing)
-            free(cell.value);
+        free(cell.value);
     tfs_map_release(&c->stacks);
     c->stacks = (struct tfs_map){0};
     c->bytes = 0;
@@ -317,13 +313,17 @@ static void add_chunk(struct tfs_strip *s, struct tfs_key key)
 static int look_into(struct tfs_strip *s, const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_columns *c = s->columns;
+    const size_t size = area_of(&s->box) * sizeof(*s->columns_of_chunk);
 
-    memset(s->columns_of_chunk, 0, area_of(&s->box) * sizeof(*s->columns_of_chunk));
-    if (err->code == 0 && (chunk->flags & TFS_CHUNK_DAMAGED) == 0 &&
-        tfs_columns_of(c->save, c->doc, chunk, s->columns_of_chunk, err) == 0)
-        add_chunk(s, chunk->key);
-    if (tfs_is_damage(err->code))
+    memset(s->columns_of_chunk, 0, size);
+    if (err->code == 0 && (chunk->flags & TFS_CHUNK_DAMAGED) == 0)
+        tfs_columns_of(c->save, c->doc, chunk, s->columns_of_chunk, err);
+    if (tfs_is_damage(err->code)) {
         tfs_error_reset(err);
+        memset(s->columns_of_chunk, 0, size);
+    }
+    if (err->code == 0)
+        add_chunk(s, chunk->key);
     return err->code;
 }
 
@@ -387,7 +387,7 @@ void tfs_strip_release(struct tfs_strip *s)
     *s = (struct tfs_strip){.columns = NULL};
 }
 
-/* Copies the columns of a stack into the rows of pixels. */
+/* Copies the columns of a stack into the rows of pixels; NULL: there is nothing. */
 static void show_stack(struct tfs_strip *s, size_t stack, const struct tfs_pixel *pixels)
 {
     const struct tfs_voxel_size chunk = s->box.chunk;
@@ -395,7 +395,7 @@ static void show_stack(struct tfs_strip *s, size_t stack, const struct tfs_pixel
     for (uint32_t z = 0; z < chunk.z; z++) {
         const uint32_t row = s->box.north_up ? chunk.z - 1 - z : z;
         struct tfs_pixel *out = s->pixels + row * s->box.sx + stack * chunk.x;
-        if (pixels == &nothing)
+        if (pixels == NULL)
             memset(out, 0, chunk.x * sizeof(*out));
         else
             memcpy(out, pixels + (size_t)z * chunk.x, chunk.x * sizeof(*out));
@@ -470,25 +470,24 @@ static int look_down(struct tfs_strip *s, int32_t z, struct tfs_error *err)
 /* Takes the memory of the columns. Where there is no room they are not kept. */
 static void keep_stack(struct tfs_columns *c, uint64_t place, struct tfs_pixel *pixels)
 {
-    const size_t size = pixels == &nothing ? 0 : area_of(&c->box) * sizeof(*pixels);
+    const size_t size = area_of(&c->box) * sizeof(*pixels);
 
     pthread_mutex_lock(&c->stacks_lock);
     if (place != 0 && c->bytes + size <= KEPT_MAX && tfs_map_find(&c->stacks, place) == NULL &&
         tfs_map_set(&c->stacks, place, pixels) == 0) {
         c->bytes += size;
-        pixels = &nothing;
+        pixels = NULL;
     }
     pthread_mutex_unlock(&c->stacks_lock);
-    if (pixels != &nothing)
-        free(pixels);
+    free(pixels);
 }
 
-/* Shows a stack that was not known, and keeps it. */
+/* Shows a stack that was not known, and keeps it if there is a chunk in it. */
 static int show_seen(struct tfs_strip *s, size_t stack, int32_t z, struct tfs_error *err)
 {
     const size_t area = area_of(&s->box);
     const struct tfs_seen *seen = s->seen + stack * area;
-    struct tfs_pixel *pixels = &nothing;
+    struct tfs_pixel *pixels = NULL;
 
     if (s->open[stack] != UNSEEN) {
         pixels = malloc(area * sizeof(*pixels));
@@ -498,7 +497,8 @@ static int show_seen(struct tfs_strip *s, size_t stack, int32_t z, struct tfs_er
             pixels[i] = pixel_of(&seen[i]);
     }
     show_stack(s, stack, pixels);
-    keep_stack(s->columns, place_of(x_of(s, stack), z), pixels);
+    if (pixels != NULL)
+        keep_stack(s->columns, place_of(x_of(s, stack), z), pixels);
     return 0;
 }
 
