@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "formats/page.h"
 
@@ -363,6 +364,28 @@ static uint32_t strip_count(const struct tfs_picture_box *box)
     return (uint32_t)(box->sz / box->chunk.z);
 }
 
+/* A save of chunks that lie far apart has thousands of layers, most of them with nothing in a
+ * tile. */
+static int find_layers(struct tfs_strip *s, struct tfs_error *err)
+{
+    const struct tfs_doc *doc = s->columns->doc;
+    const int64_t last = (int64_t)s->box.low.z + strip_count(&s->box) - 1;
+    struct tfs_key layer = {.x = INT32_MIN, .z = INT32_MIN}, row = s->box.low;
+
+    for (size_t end = tfs_doc_group_count(doc, 0); end > 0; end = tfs_doc_lower_bound(doc, layer)) {
+        row.y = layer.y = tfs_doc_at(doc, end - 1)->key.y;
+        const size_t first = tfs_doc_lower_bound(doc, row);
+        if (first == end || tfs_doc_at(doc, first)->key.z > last)
+            continue;
+        int32_t *layers = tfs_array_grow(s->layers, s->layer_count, sizeof(*layers));
+        if (layers == NULL)
+            return tfs_fail_memory(err);
+        s->layers = layers;
+        s->layers[s->layer_count++] = layer.y;
+    }
+    return 0;
+}
+
 int tfs_strip_init(struct tfs_strip *s, struct tfs_columns *columns,
                    const struct tfs_picture_box *box, struct tfs_error *err)
 {
@@ -375,7 +398,7 @@ int tfs_strip_init(struct tfs_strip *s, struct tfs_columns *columns,
     s->columns_of_chunk = malloc(area_of(box) * sizeof(*s->columns_of_chunk));
     if (s->pixels == NULL || s->seen == NULL || s->open == NULL || s->columns_of_chunk == NULL)
         return tfs_fail_memory(err);
-    return 0;
+    return find_layers(s, err);
 }
 
 void tfs_strip_release(struct tfs_strip *s)
@@ -384,6 +407,7 @@ void tfs_strip_release(struct tfs_strip *s)
     free(s->seen);
     free(s->open);
     free(s->columns_of_chunk);
+    free(s->layers);
     *s = (struct tfs_strip){.columns = NULL};
 }
 
@@ -453,18 +477,11 @@ static int look_at_layer(struct tfs_strip *s, int32_t y, int32_t z, struct tfs_e
     return err->code < 0 ? err->code : look_into_all(s, batch, count, err);
 }
 
-/* From the highest layer that the document has down. */
 static int look_down(struct tfs_strip *s, int32_t z, struct tfs_error *err)
 {
-    const struct tfs_doc *doc = s->columns->doc;
-    struct tfs_key layer = {.x = INT32_MIN, .z = INT32_MIN};
-
-    for (size_t end = tfs_doc_group_count(doc, 0); end > 0; end = tfs_doc_lower_bound(doc, layer)) {
-        layer.y = tfs_doc_at(doc, end - 1)->key.y;
-        if (look_at_layer(s, layer.y, z, err) < 0)
-            return err->code;
-    }
-    return 0;
+    for (size_t i = 0; i < s->layer_count && err->code == 0; i++)
+        look_at_layer(s, s->layers[i], z, err);
+    return err->code;
 }
 
 /* Takes the memory of the columns. Where there is no room they are not kept. */

@@ -66,6 +66,8 @@ struct tfs_strip {
     struct tfs_seen *seen; /* of each column, stack after stack */
     uint32_t *open;        /* of each stack: columns that may show something below */
     struct tfs_column *columns_of_chunk;
+    int32_t *layers; /* y of chunks in rows of the box, from the highest down */
+    size_t layer_count;
 };
 
 /* To be released after a failure, too. */
