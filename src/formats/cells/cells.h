@@ -67,7 +67,8 @@ struct tfs_plane {
     unsigned flags;           /* enum tfs_plane_flags */
     uint64_t full;            /* of a voxel that is filled up; its name does not say it */
     /* The name that the game itself gives to a value, in tables and in comments of grids; empty: it
-     * has none. Values are up to 255 then. NULL: values are numbers alone. */
+     * has none. Values are up to 255 then. NULL: values are numbers alone. For plane 0 of a game
+     * with next_runs: its summary says which values occur. */
     struct tfs_span (*name_of)(uint64_t value);
     /* Why a voxel with these values of all planes cannot have that of this one, which somebody
      * wrote: "Air; give the cell a material first", to stand behind "occupancy 3 for "; NULL: it
