@@ -166,9 +166,14 @@ uint64_t tfs_mounted_id(const char *path)
     return id;
 }
 
+/* The source of a mount of several saves is the folder that they are in. */
 static bool is_of_save(const struct tfs_mounted *row, const void *path)
 {
-    return tfs_mounted_is_ours(row) && !row->read_only && strcmp(row->source, path) == 0;
+    const char *save = path;
+    const size_t length = strlen(row->source);
+
+    return tfs_mounted_is_ours(row) && !row->read_only && strncmp(row->source, save, length) == 0 &&
+           (save[length] == '\0' || save[length] == '/');
 }
 
 int tfs_mounted_of_save(const char *path, struct tfs_mounted *mount)

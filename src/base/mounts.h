@@ -35,7 +35,8 @@ int tfs_mounted_at(const char *path, struct tfs_mounted *mount);
  * has a row for every mount of the machine. */
 uint64_t tfs_mounted_id(const char *path);
 
-/* A mount of the save `path` that can be written. 1, 0 or -ENOMEM, as above. */
+/* A mount of the save `path`, or of a folder that it is in, that can be written. 1, 0 or -ENOMEM,
+ * as above. */
 int tfs_mounted_of_save(const char *path, struct tfs_mounted *mount);
 
 /* Has the process that serves the mount ended? Waits for the answer of one that lives. */

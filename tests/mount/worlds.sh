@@ -287,7 +287,7 @@ locks() {
     up
     mount_at "$(file 0 0)" "$D/second"
     same 'a region of a mounted zone' $? 3
-    want grep -q 'another terrainfs' "$D/mount.err"
+    want grep -q "is mounted on $M already" "$D/mount.err"
     mount_at "$S/zones/base/earth/regions" "$D/second"
     same 'the regions of a mounted zone' $? 3
     "$TFS_BIN" info "$(file 0 0)" >/dev/null || note 'info needs no lock'

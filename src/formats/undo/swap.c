@@ -44,24 +44,14 @@ static int lock_folder(struct swap *s, struct tfs_error *err)
     return tfs_lock_save(s->save.fd, s->path, err);
 }
 
-/* A save that was deleted has no lock that could say so: it may be mounted itself, or a folder that
- * it is in. */
+/* A save that was deleted has no lock that could say so. */
 static int check_unmounted(const char *path, struct tfs_error *err)
 {
-    struct tfs_mounted mount;
-    char *at = strdup(path);
-    int found = at == NULL ? -ENOMEM : 0;
+    struct tfs_mounted mount = {0};
+    const int found = tfs_mounted_of_save(path, &mount);
 
-    while (found == 0 && at[0] != '\0') {
-        found = tfs_mounted_of_save(at, &mount);
-        if (found > 0) {
-            tfs_mounted_release(&mount);
-            tfs_fail_locked(at, err);
-        }
-        *strrchr(at, '/') = '\0';
-    }
-    free(at);
-    return found < 0 ? tfs_fail_memory(err) : err->code;
+    tfs_mounted_release(&mount);
+    return found > 0 ? tfs_fail_locked(path, err) : found < 0 ? tfs_fail_memory(err) : 0;
 }
 
 static int lock_save(struct swap *s, struct tfs_error *err)
