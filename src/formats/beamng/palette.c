@@ -41,7 +41,6 @@ struct parser {
     struct tfs_beamng_names old; /* entries not yet met again */
     uint32_t old_count, count;
     struct tfs_beamng_names was; /* entries of what this list was made from, not yet met again */
-    bool merges;                 /* there is such a list */
     bool changed;                /* a name, or their number */
     struct tfs_buf table;        /* entries in their canonical form */
     struct tfs_buf name;
@@ -102,7 +101,7 @@ static int parse_line(struct parser *p, struct tfs_line line, struct tfs_error *
     const bool known = tfs_beamng_names_next(&p->was, &was);
     if (known && there && tfs_span_equal(was, name))
         name = old;
-    if (p->merges && !known && there && !tfs_span_equal(old, name))
+    if (!known && there && !tfs_span_equal(old, name))
         return fail_taken(p, &line, old, err);
     if (!there || !tfs_span_equal(old, name)) {
         if (check_new_name(p, &line, err) < 0)
@@ -242,17 +241,15 @@ static int palette_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     const struct tfs_doc *doc = tfs_edit_doc(edit);
-    struct parser p = {.old = tfs_beamng_names_of(doc)};
+    const struct tfs_beamng_names names = tfs_beamng_names_of(doc);
+    struct parser p = {.old = names, .was = names, .old_count = names.left};
     struct tfs_blob *original = NULL;
 
     (void)save, (void)at;
-    p.old_count = p.old.left;
     if (put->original.size > 0 && read_original(doc, put->original, &original, err) == 0)
         p.was = tfs_beamng_names_init(tfs_blob_span(original), p.old.nul);
-    p.merges = original != NULL;
     if (err->code == 0 && parse(&p, text, err) == 0) {
-        if (p.merges)
-            keep_rest(&p);
+        keep_rest(&p);
         if (p.changed || p.count != p.old_count)
             store(edit, &p, err);
     }
