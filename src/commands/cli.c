@@ -1,8 +1,8 @@
 /*
  * argv -> one command, or the mount.
  *
- * Knows how a command line is written; what a command does is in cli_*.c, the mount is behind
- * fs/mount/mount.h.
+ * Knows how a command line is written; what a command does is in files of their names, the mount is
+ * behind fs/mount/mount.h.
  */
 #include "commands/table.h"
 #include "formats/parts.h"

@@ -1,5 +1,5 @@
 /*
- * A journal and its save on disk -> both as they were at one moment. See recovery.h.
+ * A journal and its save on disk -> both as they were at one moment. See steps.h.
  */
 #include "fs/recovery/steps.h"
 
