@@ -648,6 +648,55 @@ START_TEST(block_of_a_region_that_is_written_for_ever_is_not_waited_for)
 }
 END_TEST
 
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+#define ARRAY "chunks/-50_-1_-50/arrays/channels/type.npy"
+
+static struct tfs_handle *cutter;
+static const struct tfs_lens *array_lens;
+
+/* While what was written to the array is taken, somebody else cuts it to 0. */
+static int cut_and_put(struct tfs_save *opened, struct tfs_edit *doc, struct tfs_at at,
+                       struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    if (cutter == NULL)
+        cutter = open_path(ARRAY, O_WRONLY | O_TRUNC);
+    return array_lens->put(opened, doc, at, text, put, err);
+}
+
+START_TEST(array_cut_to_nothing_while_it_is_taken_is_another_text)
+{
+    struct tfs_file files[TFS_FILES_MAX];
+    struct tfs_tree tree;
+    struct tfs_lens lens;
+    struct tfs_attr attr;
+
+    open_database();
+    save->options.views = TFS_VIEWS_ARRAYS;
+    tree = *save->tree;
+    for (unsigned i = 0; i < tree.chunk.count; i++) {
+        files[i] = tree.chunk.files[i];
+        if (strcmp(files[i].path, "arrays/channels/type.npy") == 0) {
+            lens = *(array_lens = files[i].lens);
+            lens.put = cut_and_put;
+            files[i].lens = &lens;
+        }
+    }
+    tree.chunk.files = files;
+    save->tree = &tree;
+    ck_assert_int_eq(look(ARRAY, &attr), 0);
+    struct tfs_handle *writer = open_path(ARRAY, O_RDWR);
+    ck_assert_int_eq(write_text(writer, (uint64_t)attr.st.st_size - 1, "\1"), 0);
+    ck_assert_int_eq(flush(writer), 0);
+    ck_assert_int_eq(look(ARRAY, &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, 0);
+    ck_assert_int_eq(close_file(cutter), -EBADMSG);
+    tfs_session_release(session, writer);
+    tfs_session_close(session);
+    session = NULL;
+}
+END_TEST
+
 static Suite *godot_session_suite(void)
 {
     Suite *suite = suite_create("godot_session");
@@ -661,6 +710,7 @@ static Suite *godot_session_suite(void)
     tcase_add_test(tcase, nobody_else_waits_for_a_locked_database);
     tcase_add_test(tcase, removal_waits_until_the_lock_is_gone);
     tcase_add_test(tcase, appended_line_takes_the_removal_of_its_chunk_along);
+    tcase_add_test(tcase, array_cut_to_nothing_while_it_is_taken_is_another_text);
     tcase_add_checked_fixture(away, setup, teardown);
     tcase_set_timeout(away, 60);
     tcase_add_loop_test(away, save_that_was_away_for_a_moment_is_read_and_edited_again, 0,

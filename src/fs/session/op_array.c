@@ -278,8 +278,8 @@ static bool has_moved_away(const struct tfs_branch *branch, const struct tfs_nod
                                               tfs_key_compare(key, node->key) != 0);
 }
 
-static int take_pages(struct tfs_work *work, struct tfs_open_array *array, const char *past_why,
-                      struct tfs_error *err)
+static int take_pages(struct tfs_work *work, const struct tfs_open_array *array,
+                      const char *past_why, struct tfs_error *err)
 {
     struct tfs_written written = tfs_sparse_written(array->pages);
 
@@ -324,6 +324,22 @@ static bool is_let_go(const struct tfs_work *work, struct tfs_inode *inode)
     return true;
 }
 
+/* Pages that were cut to 0 meanwhile are others, which nobody has looked at. */
+static void take_answer(const struct tfs_work *work, const struct tfs_sparse *pages, int result,
+                        bool tell)
+{
+    struct tfs_open_array *array = work->inode->array;
+
+    array->busy = false;
+    if (array->pages != pages)
+        return;
+    array->refused = tell && is_let_go(work, work->inode) ? result : 0;
+    array->dirty = result < 0 && array->refused == 0;
+    array->told = array->told || tell;
+    if (result == 0)
+        accept(work->branch->session, work->inode);
+}
+
 int tfs_ops_commit_array(struct tfs_work *work, bool released)
 {
     struct tfs_session *s = work->branch->session;
@@ -336,34 +352,33 @@ int tfs_ops_commit_array(struct tfs_work *work, bool released)
     /* Who has opened it since has begun what only his own close may end; and his close may have
      * let it go already. */
     const bool any = array != NULL && array->dirty && !(released && inode->writers > 0);
-    const int refused = array != NULL ? array->refused : 0;
-    if (any)
+    const struct tfs_open_array now = array != NULL ? *array : (struct tfs_open_array){0};
+    if (any) {
         array->busy = true;
+        tfs_sparse_ref(now.pages);
+    }
     pthread_mutex_unlock(&s->lock);
     if (!any)
-        return refused;
-    int result = take_pages(work, array, past_why, &err);
-    const bool tell = result < 0 && result != -ENOMEM && !array->told;
-    if (tell && array->pages->size > 0)
-        put_aside(s, inode, array);
+        return now.refused;
+    int result = take_pages(work, &now, past_why, &err);
+    const bool tell = result < 0 && result != -ENOMEM && !now.told;
+    if (tell && now.pages->size > 0)
+        put_aside(s, inode, &now);
     pthread_mutex_lock(&s->lock);
-    array->busy = false;
-    array->refused = tell && is_let_go(work, inode) ? result : 0;
-    array->dirty = result < 0 && array->refused == 0;
-    array->told = array->told || tell;
-    if (result == 0)
-        accept(s, inode);
+    take_answer(work, now.pages, result, tell);
     if (result == 0 && (work->job.edited || array->kept))
         tfs_ops_drop_rejected(s, inode);
     array->kept = result < 0 && (array->kept || tell);
     pthread_cond_broadcast(&s->closed);
     pthread_mutex_unlock(&s->lock);
+    tfs_sparse_unref(now.pages);
     if (tell)
         tfs_ops_log_inode(s, &err, inode);
     return result;
 }
 
 /* ---- documents of before --------------------------------------------------------------------- */
+
 /* An edit that is about to be shown, and a document of before. */
 struct passing {
     struct tfs_save *save;

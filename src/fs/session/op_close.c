@@ -257,12 +257,13 @@ static int apply_flush(struct tfs_job *job, bool last)
 
     pthread_mutex_lock(&s->lock);
     bool waits = !last && waits_for_fragment(flush);
+    const bool is_array = flush->work.inode->array != NULL;
     pthread_mutex_unlock(&s->lock);
     if (waits)
         return TFS_JOB_WAITS;
     struct checking c = {0};
-    int result = flush->work.inode->array != NULL ? tfs_ops_commit_array(&flush->work, false)
-                                                  : check_draft(&flush->work, false, &c, &err);
+    int result = is_array ? tfs_ops_commit_array(&flush->work, false)
+                          : check_draft(&flush->work, false, &c, &err);
     end_checking(&c);
     return result == 0 ? flush->ended : result;
 }
