@@ -193,7 +193,13 @@ b = a.copy()
 i = tuple(np.argwhere(a > 0)[0])
 b[i] = 0
 np.save(f"{m}/new.npy", b)
+fd = os.open(f"{m}/new.npy", os.O_RDWR)
 os.replace(f"{m}/new.npy", path)
+check((np.load(path) == b).all())
+os.ftruncate(fd, os.path.getsize(path))
+os.pwrite(fd, b[i].tobytes(), 128 + np.ravel_multi_index(tuple(np.argwhere(b > 0)[-1]), b.shape) * b.itemsize)
+b[tuple(np.argwhere(b > 0)[-1])] = b[i]
+os.close(fd)
 check((np.load(path) == b).all())
 check(f.read()[128:] == a.tobytes() and (w == a).all())
 w[i] = 1

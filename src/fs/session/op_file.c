@@ -159,13 +159,14 @@ static int empty_sparse(struct tfs_draft *draft)
 int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                       uint64_t size)
 {
-    if (inode->array != NULL)
-        return tfs_ops_resize_array(s, need, inode, size);
+    int result = tfs_ops_open_array(s, inode); /* it may have got the name since */
+    if (result < 0 || inode->array != NULL)
+        return result < 0 ? result : tfs_ops_resize_array(s, need, inode, size);
     if (size > 0 && tfs_draft_is_held(inode->draft)) {
         need->closing = inode->id;
         return TFS_NEEDS_ANSWER;
     }
-    int result = tfs_file_begin_draft(s, need, inode, size == 0);
+    result = tfs_file_begin_draft(s, need, inode, size == 0);
     struct tfs_draft *draft = inode->draft;
 
     if (result == 0 && size == 0)

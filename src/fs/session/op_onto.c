@@ -127,8 +127,6 @@ static int apply_truncate(struct tfs_job *job, bool last)
     pthread_mutex_lock(&s->lock);
     if (result == 0 && inode->draft != NULL)
         result = cut_draft(s, inode, work->size);
-    if (result == 0)
-        tfs_inode_end_array(inode);
     if (result == 0) {
         tfs_notify_stale(s->notify, inode->id);
         tfs_views_bump(&s->views, tfs_node_id(&c.node));
@@ -259,8 +257,11 @@ static int prepare_names(struct tfs_session *s, const struct tfs_rename_work *wo
 {
     struct tfs_inode *inode = work->work.inode;
     bool has_bytes = inode->scratch != NULL || inode->draft != NULL;
-    int result = tfs_inode_reserve(&s->inodes);
+    /* What was written to an array since it was checked is for the file that it was. */
+    int result = inode->array != NULL && inode->array->dirty ? -EBUSY : 0;
 
+    if (result == 0)
+        result = tfs_inode_reserve(&s->inodes);
     if (result == 0)
         result = tfs_draft_unspill(inode->draft);
     m->old = tfs_inode_of(&s->inodes, &work->to);
@@ -346,6 +347,7 @@ static void move_name(struct tfs_session *s, const struct tfs_rename_work *work,
     if (m->draft != NULL)
         move_bytes(s, work, m->draft);
     tfs_inode_end_draft(inode);
+    tfs_inode_end_array(inode);
     tfs_inode_attach(&s->inodes, inode, &work->to);
     inode->draft = m->draft;
     tfs_overlay_reveal(&s->overlay, &work->to);
