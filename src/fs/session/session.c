@@ -343,16 +343,17 @@ static int add(void *arg, const char *path, struct tfs_span bytes)
 static int add_draft(struct tfs_session *s, const struct tfs_inode *inode, const char *path,
                      struct tfs_unsaved *unsaved)
 {
-    const struct tfs_sparse *sparse =
-        inode->array != NULL ? inode->array->pages : inode->draft->sparse;
-    struct tfs_save *save = tfs_ops_branch(s, &inode->node)->save;
+    const struct tfs_open_array *array = inode->array;
+    const struct tfs_sparse *sparse = array != NULL ? array->pages : inode->draft->sparse;
+    const struct tfs_node *node = array != NULL ? &array->node : &inode->node;
+    struct tfs_save *save = tfs_ops_branch(s, node)->save;
     struct tfs_error err = {0};
     struct tfs_blob *text = NULL;
 
     if (sparse == NULL)
         return tfs_unsaved_add(unsaved, path, tfs_buf_span(&inode->draft->bytes));
     int result = sparse->size <= TFS_DRAFT_WHOLE_MAX
-                     ? tfs_sparse_text(sparse, save, &inode->node, &text, &err)
+                     ? tfs_sparse_text(sparse, save, node, &text, &err)
                      : -EFBIG;
     if (result == 0)
         result = tfs_unsaved_add(unsaved, path, tfs_blob_span(text));
