@@ -359,19 +359,18 @@ void tfs_store_complete_written(struct tfs_store *store)
 
 /* ---- edits of files that others left alone --------------------------------------------------- */
 
-/* Puts our edited chunks onto the save as it is now. Where that cannot be, nothing is shown, edited
- * or written: our edits must never be written over a save that they were not made for. */
-static int take_mine(struct tfs_store *store, struct tfs_error *err)
+/* Puts our edited chunks onto the save as it is now, which could be read before. Where that cannot
+ * be, nothing is shown, edited or written: our edits must never be written over a save that they
+ * were not made for. */
+static int rebase_edits(struct tfs_store *store, struct tfs_error *err)
 {
     struct tfs_doc *old = tfs_doc_ref(store->saved), *doc = NULL;
     int result = reload(store, err);
 
-    store->unshown = store->unshown || result >= 0;
-    if (result > 0)
-        turned(store);
+    store->unshown = result == 0;
     if (result < 0 && result != -ENOMEM)
         result = err->code = -EIO; /* nothing is wrong with what the caller wrote */
-    if (result >= 0)
+    if (result == 0)
         result = rebase(store, old, store->shown, &doc, err);
     if (result == 0)
         result = tfs_store_reserve(store, doc, err);
@@ -435,7 +434,7 @@ static int resolve(struct tfs_store *store, bool editing, struct tfs_error *err)
 {
     if (!editing)
         return take_theirs(store, err);
-    return is_undisputed(store) ? take_mine(store, err) : fail_conflict(err);
+    return is_undisputed(store) ? rebase_edits(store, err) : fail_conflict(err);
 }
 
 bool tfs_store_may_conflict(struct tfs_store *store)

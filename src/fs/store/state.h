@@ -74,7 +74,7 @@ struct tfs_store {
     bool started;
     bool outside;  /* save->doc was read again, and has what another program wrote */
     bool unshown;  /* save->doc was read, but could not be shown yet: nothing is edited before */
-    bool conflict; /* the save changed under our edits, nobody decided yet, and the log says so */
+    bool conflict; /* the save changed under our edits, and the log says so */
     struct tfs_rewrite_work rewrite;
     struct tfs_job *in_rewrite;               /* jobs that wait for the rewrite under way */
     struct tfs_job *after;                    /* and for the next one */
