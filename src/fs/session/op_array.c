@@ -75,13 +75,6 @@ void tfs_ops_close_array(struct tfs_session *s, struct tfs_inode *inode)
     tfs_notify_stale(s->notify, inode->id);
 }
 
-/* While pages are read where they lie, they are not written to. */
-static int await_answer(struct tfs_need *need, const struct tfs_inode *inode)
-{
-    need->closing = inode->id;
-    return TFS_NEEDS_ANSWER;
-}
-
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static void note_written(struct tfs_session *s, struct tfs_inode *inode)
@@ -138,8 +131,8 @@ int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs
     struct tfs_open_array *array = inode->array;
     const uint64_t end = offset + bytes.size;
 
-    if (array->busy)
-        return await_answer(need, inode);
+    if (tfs_ops_await_answer(need, inode) < 0)
+        return TFS_NEEDS_ANSWER;
     if (array->failed < 0)
         return array->failed;
     if (offset > UINT64_MAX / 2 || (end > array->pages->size && end > array->limit))
@@ -155,66 +148,27 @@ int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs
     return 0;
 }
 
-/* Cut to 0, it begins anew, over nothing. */
-static int empty(struct tfs_open_array *array)
-{
-    struct tfs_sparse *pages;
-    int result = tfs_sparse_create(NULL, 0, &pages);
-
-    if (result < 0)
-        return result;
-    tfs_sparse_unref(array->pages);
-    array->pages = pages;
-    array->failed = 0;
-    return 0;
-}
-
 int tfs_ops_resize_array(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                          uint64_t size)
 {
     struct tfs_open_array *array = inode->array;
 
-    if (size > 0 && array->busy)
-        return await_answer(need, inode);
+    if (size > 0 && tfs_ops_await_answer(need, inode) < 0)
+        return TFS_NEEDS_ANSWER;
     if (size > 0 && array->failed < 0)
         return array->failed;
     if (size > array->pages->size && size > array->limit)
         return -EFBIG;
-    int result = size == 0 ? empty(array) : tfs_sparse_resize(array->pages, size);
-    if (result == 0)
-        note_written(s, inode);
-    return result;
-}
-
-/* ---- reading --------------------------------------------------------------------------------- */
-
-int tfs_ops_read_array(struct tfs_session *s, struct tfs_need *need, const struct tfs_inode *inode,
-                       uint64_t offset, size_t size, struct tfs_blob **hold)
-{
-    const struct tfs_open_array *array = inode->array;
-    const struct tfs_sparse *pages = array->pages;
-    const uint64_t left = offset < pages->size ? pages->size - offset : 0;
-    struct tfs_blob *shown = NULL;
-    struct tfs_error err = {0};
-    struct tfs_buf bytes = {0};
-    int result = 0;
-
-    size = size < left ? size : (size_t)left;
-    if (!tfs_sparse_holds(pages, offset, size))
-        result = tfs_ops_range_of(s, need, &array->node, pages->base, offset, size, &shown);
+    int result =
+        size == 0 ? tfs_sparse_empty(&array->pages) : tfs_sparse_resize(array->pages, size);
     if (result < 0)
         return result;
-    tfs_buf_add(&bytes, tfs_blob_span(shown).data, tfs_blob_span(shown).size);
-    tfs_blob_unref(shown);
-    tfs_buf_resize(&bytes, size);
-    result = tfs_buf_check(&bytes, &err);
-    if (result == 0)
-        result = tfs_sparse_read(pages, offset, size, bytes.data);
-    if (result == 0)
-        result = tfs_blob_take(&bytes, hold, &err);
-    tfs_buf_release(&bytes);
+    array->failed = 0;
+    note_written(s, inode);
     return result;
 }
+
+/* ---- pages of the kernel --------------------------------------------------------------------- */
 
 static struct tfs_doc *shown_of(struct tfs_session *s, const struct tfs_open_array *array)
 {

@@ -143,36 +143,21 @@ void tfs_file_wrote(struct tfs_session *s, struct tfs_inode *inode, bool emptied
     }
 }
 
-/* Another one: what it was may be checked just now. */
-static int empty_sparse(struct tfs_draft *draft)
-{
-    struct tfs_sparse *sparse;
-    int result = tfs_sparse_create(NULL, 0, &sparse);
-
-    if (result < 0)
-        return result;
-    tfs_sparse_unref(draft->sparse);
-    draft->sparse = sparse;
-    return 0;
-}
-
 int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                       uint64_t size)
 {
     int result = tfs_ops_open_array(s, inode); /* it may have got the name since */
     if (result < 0 || inode->array != NULL)
         return result < 0 ? result : tfs_ops_resize_array(s, need, inode, size);
-    if (size > 0 && tfs_draft_is_held(inode->draft)) {
-        need->closing = inode->id;
+    if (size > 0 && tfs_ops_await_answer(need, inode) < 0)
         return TFS_NEEDS_ANSWER;
-    }
     result = tfs_file_begin_draft(s, need, inode, size == 0);
     struct tfs_draft *draft = inode->draft;
 
     if (result == 0 && size == 0)
         tfs_ops_leave_outdated(s, inode);
     if (result == 0 && size == 0 && draft != NULL && draft->sparse != NULL)
-        result = empty_sparse(draft);
+        result = tfs_sparse_empty(&draft->sparse);
     if (result == 0 && size > 0 && draft != NULL && draft->state == TFS_DRAFT_POISONED)
         return -EBADMSG;
     if (result == 0)

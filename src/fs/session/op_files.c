@@ -420,10 +420,8 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
     result = tfs_file_begin_draft(s, need, inode, false);
     if (result <= TFS_NEEDS_BYTES)
         return result;
-    if (result == 0 && tfs_draft_is_held(inode->draft)) {
-        need->closing = inode->id;
+    if (result == 0 && tfs_ops_await_answer(need, inode) < 0)
         return TFS_NEEDS_ANSWER;
-    }
     if (result == 0 && inode->draft != NULL && inode->draft->state == TFS_DRAFT_POISONED)
         result = -EBADMSG;
     if (result == 0)

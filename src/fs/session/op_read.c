@@ -1,6 +1,6 @@
 /*
- * Reading: what is saved, what a draft says, what a file was in another document; and where the
- * holes of arrays are.
+ * Reading: what is saved, what a draft or the pages of an array say, what a file was in another
+ * document.
  */
 #include <errno.h>
 
@@ -58,16 +58,27 @@ static int read_written(const struct reading *r, const struct tfs_buf *bytes)
     return result;
 }
 
-static int read_pages(const struct reading *r, const struct tfs_sparse *pages)
+/* What was written over what the file shows. */
+static int read_pages(struct tfs_session *s, const struct reading *r, struct tfs_need *need,
+                      const struct tfs_node *node, const struct tfs_sparse *pages)
 {
     const uint64_t left = r->offset < pages->size ? pages->size - r->offset : 0;
+    const size_t size = r->size < left ? r->size : (size_t)left;
+    struct tfs_blob *shown = NULL;
     struct tfs_error err = {0};
     struct tfs_buf bytes = {0};
+    int result = 0;
 
-    tfs_buf_resize(&bytes, r->size < left ? r->size : (size_t)left);
-    int result = tfs_buf_check(&bytes, &err);
+    if (size > 0 && !tfs_sparse_holds(pages, r->offset, size))
+        result = tfs_ops_range_of(s, need, node, pages->base, r->offset, size, &shown);
+    if (result < 0)
+        return result;
+    tfs_buf_add_span(&bytes, tfs_blob_span(shown));
+    tfs_blob_unref(shown);
+    tfs_buf_resize(&bytes, size);
+    result = tfs_buf_check(&bytes, &err);
     if (result == 0)
-        result = tfs_sparse_read(pages, r->offset, bytes.size, bytes.data);
+        result = tfs_sparse_read(pages, r->offset, size, bytes.data);
     if (result == 0)
         result = tfs_blob_take(&bytes, r->hold, &err);
     tfs_buf_release(&bytes);
@@ -122,15 +133,11 @@ static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
     if (inode != NULL && inode->scratch != NULL)
         return read_written(r, &inode->scratch->bytes);
     if (inode != NULL && inode->draft != NULL && inode->draft->sparse != NULL)
-        return read_pages(r, inode->draft->sparse);
+        return read_pages(s, r, need, &inode->node, inode->draft->sparse);
     if (inode != NULL && inode->draft != NULL)
         return read_written(r, &inode->draft->bytes);
-    if (inode != NULL && inode->array != NULL && tfs_sparse_is_written(inode->array->pages)) {
-        int array = tfs_ops_read_array(s, need, inode, r->offset, r->size, r->hold);
-        if (array == 0)
-            *r->bytes = tfs_blob_span(*r->hold);
-        return array;
-    }
+    if (inode != NULL && inode->array != NULL && tfs_sparse_is_written(inode->array->pages))
+        return read_pages(s, r, need, &inode->array->node, inode->array->pages);
     int result = find_node(s, r->id, inode, &node);
     if (result < 0)
         return result;

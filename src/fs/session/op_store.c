@@ -1,6 +1,6 @@
 /*
- * What stores ask and tell: publishing, what is being written, what must be set aside, what is due,
- * and the answers to jobs. Called by the stores' threads; takes the session's lock.
+ * What stores ask and tell: publishing, what is being written, what is due, and the answers to
+ * jobs. Called by the stores' threads; takes the session's lock.
  */
 #include <errno.h>
 #include <stdlib.h>

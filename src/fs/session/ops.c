@@ -264,6 +264,18 @@ int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode)
     return TFS_NEEDS_CLOSE;
 }
 
+static bool is_held(const struct tfs_inode *inode)
+{
+    return inode != NULL &&
+           (tfs_draft_is_held(inode->draft) || (inode->array != NULL && inode->array->busy));
+}
+
+int tfs_ops_await_answer(struct tfs_need *need, const struct tfs_inode *inode)
+{
+    need->closing = inode->id;
+    return is_held(inode) ? TFS_NEEDS_ANSWER : 0;
+}
+
 int tfs_ops_await_room(struct tfs_need *need, const struct tfs_inode *inode)
 {
     if (inode->scratch == NULL || need->waited)
@@ -345,11 +357,8 @@ static void await_close(struct tfs_session *s, struct tfs_need *need)
 /* The answer takes nothing that a program or the kernel has to give. */
 static void await_answer(struct tfs_session *s, const struct tfs_need *need)
 {
-    const struct tfs_inode *inode;
-
     pthread_mutex_lock(&s->lock);
-    while ((inode = tfs_inode_find(&s->inodes, need->closing)) != NULL &&
-           (tfs_draft_is_held(inode->draft) || (inode->array != NULL && inode->array->busy)))
+    while (is_held(tfs_inode_find(&s->inodes, need->closing)))
         pthread_cond_wait(&s->closed, &s->lock);
     pthread_mutex_unlock(&s->lock);
 }

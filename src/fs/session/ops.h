@@ -138,7 +138,7 @@ void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
 #define TFS_NEEDS_BYTES  (-100001) /* `view` is to be rendered */
 #define TFS_NEEDS_CLOSE  (-100002) /* a close of inode `closing` is awaited */
 #define TFS_NEEDS_CHUNKS (-100003) /* chunks of `branch` are to be read */
-#define TFS_NEEDS_ANSWER (-100004) /* the draft of inode `closing` is being checked */
+#define TFS_NEEDS_ANSWER (-100004) /* what inode `closing` has is being read where it lies */
 
 struct tfs_need {
     struct tfs_view view;  /* what is to be rendered; with a reference to the document */
@@ -182,6 +182,9 @@ int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct 
                      struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob);
 /* May a close of this file have begun that will make it show other bytes? Waits for it, once. */
 int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode);
+/* What was written to this file is being read where it lies, and not written to: TFS_NEEDS_ANSWER;
+ * or 0. */
+int tfs_ops_await_answer(struct tfs_need *need, const struct tfs_inode *inode);
 /* There is no room for what is written to this file. Closes that have begun may free scratch files
  * that were removed: waits for them, once; or -ENOSPC. */
 int tfs_ops_await_room(struct tfs_need *need, const struct tfs_inode *inode);
@@ -285,8 +288,6 @@ int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs
                         uint64_t offset, struct tfs_span bytes, struct tfs_error *why);
 int tfs_ops_resize_array(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                          uint64_t size);
-int tfs_ops_read_array(struct tfs_session *s, struct tfs_need *need, const struct tfs_inode *inode,
-                       uint64_t offset, size_t size, struct tfs_blob **hold);
 /* Makes the kernel drop its pages of a file, as struct tfs_events says. Takes the lock. */
 void tfs_ops_invalidate(void *session, uint64_t id);
 /* By the store's thread, without the lock: what was written becomes an edit; `released`: if it has

@@ -112,6 +112,18 @@ void tfs_sparse_unref(struct tfs_sparse *sparse)
     free(sparse);
 }
 
+int tfs_sparse_empty(struct tfs_sparse **sparse)
+{
+    struct tfs_sparse *empty;
+    int result = tfs_sparse_create(NULL, 0, &empty);
+
+    if (result < 0)
+        return result;
+    tfs_sparse_unref(*sparse);
+    *sparse = empty;
+    return 0;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* The first write makes the file. */
