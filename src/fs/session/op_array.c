@@ -73,6 +73,7 @@ void tfs_ops_close_array(struct tfs_session *s, struct tfs_inode *inode)
     if (inode->past_why == NULL)
         tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
     tfs_notify_stale(s->notify, inode->id);
+    pthread_cond_broadcast(&s->closed);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

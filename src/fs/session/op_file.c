@@ -147,13 +147,13 @@ int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_i
                       uint64_t size)
 {
     int result = tfs_ops_open_array(s, inode); /* it may have got the name since */
+
     if (result < 0 || inode->array != NULL)
         return result < 0 ? result : tfs_ops_resize_array(s, need, inode, size);
     if (size > 0 && tfs_ops_await_answer(need, inode) < 0)
         return TFS_NEEDS_ANSWER;
     result = tfs_file_begin_draft(s, need, inode, size == 0);
     struct tfs_draft *draft = inode->draft;
-
     if (result == 0 && size == 0)
         tfs_ops_leave_outdated(s, inode);
     if (result == 0 && size == 0 && draft != NULL && draft->sparse != NULL)

@@ -251,14 +251,22 @@ static bool is_closing(const struct tfs_inode *inode)
 {
     const struct tfs_draft *draft = inode != NULL ? inode->draft : NULL;
 
+    if (inode != NULL && inode->array != NULL)
+        return inode->writers == 0 && inode->array->dirty;
     return draft != NULL &&
            (draft->closing || (inode->writers == 0 && (tfs_draft_is_unchecked(draft) ||
                                                        draft->state == TFS_DRAFT_CHECKING)));
 }
 
+/* An array shows what was refused until the last close, which may be on its way. */
+static bool shows_refused(const struct tfs_inode *inode)
+{
+    return inode != NULL && inode->array != NULL && inode->array->dirty && inode->array->told;
+}
+
 int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode)
 {
-    if (!is_closing(inode) || need->waited)
+    if (need->waited || !(is_closing(inode) || shows_refused(inode)))
         return 0;
     need->closing = inode->id;
     return TFS_NEEDS_CLOSE;
