@@ -179,47 +179,57 @@ static void drop_page(struct tfs_doc *doc, size_t index)
     doc->page_count--;
 }
 
-/* Moves the upper half of a full page, which is the document's own, to a new page behind it. */
-static int split_page(struct tfs_doc *doc, size_t index, struct tfs_error *err)
+/* Has the page behind a full one room for what is behind `at`, and for one more? */
+static bool next_has_room(const struct tfs_doc *doc, struct tfs_position position)
 {
-    const uint32_t half = TFS_PAGE_CHUNKS / 2;
+    return position.page + 1 < doc->page_count &&
+           doc->pages[position.page + 1]->count + (TFS_PAGE_CHUNKS - position.at) < TFS_PAGE_CHUNKS;
+}
 
-    if (insert_page(doc, index + 1, err) < 0)
+/* Moves the chunks from number `from` on, of a full page, to the beginning of the next one. */
+static void move_behind(struct tfs_doc *doc, size_t index, uint32_t from)
+{
+    struct tfs_page *page = doc->pages[index], *next = doc->pages[index + 1];
+    const uint32_t moved = TFS_PAGE_CHUNKS - from;
+
+    memmove(next->chunks + moved, next->chunks, next->count * sizeof(*next->chunks));
+    memcpy(next->chunks, page->chunks + from, moved * sizeof(*next->chunks));
+    next->count += moved;
+    page->count = from;
+    doc->page_first[index + 1] = doc->page_first[index] + from;
+}
+
+/* Makes room at *position in a full page, which is the document's own: what is behind it goes to
+ * the next page, or to a new one. So what is put in ascending order, also between other chunks,
+ * fills its pages. */
+static int empty_behind(struct tfs_doc *doc, struct tfs_position *position, struct tfs_error *err)
+{
+    const bool has_room = next_has_room(doc, *position);
+    uint32_t from = position->at;
+
+    if (!has_room && from < TFS_PAGE_CHUNKS / 2)
+        from = TFS_PAGE_CHUNKS / 2;
+    if (has_room)
+        tfs_doc_own_page(doc, position->page + 1, err);
+    else
+        insert_page(doc, position->page + 1, err);
+    if (err->code < 0)
         return err->code;
-
-    struct tfs_page *lower = doc->pages[index];
-    struct tfs_page *upper = doc->pages[index + 1];
-    memcpy(upper->chunks, lower->chunks + half, half * sizeof(*upper->chunks));
-    upper->count = half;
-    lower->count = half;
-    doc->page_first[index + 1] = doc->page_first[index] + half;
+    move_behind(doc, position->page, from);
+    if (position->at == TFS_PAGE_CHUNKS)
+        *position = (struct tfs_position){.page = position->page + 1};
     return 0;
 }
 
-/* Makes room for one chunk at *position, which may move to another page. Behind the end of the last
- * page a new one begins instead of a split: documents are built in ascending order, and stay dense
- * so. */
+/* Makes room for one chunk at *position, which may move to another page. */
 static int make_room(struct tfs_doc *doc, struct tfs_position *position, struct tfs_error *err)
 {
-    bool full = doc->page_count > 0 && doc->pages[position->page]->count == TFS_PAGE_CHUNKS;
-
     if (doc->page_count == 0)
         return insert_page(doc, 0, err);
-    if (full && position->page + 1 == doc->page_count && position->at == TFS_PAGE_CHUNKS) {
-        *position = (struct tfs_position){.page = doc->page_count};
-        return insert_page(doc, doc->page_count, err);
-    }
     if (tfs_doc_own_page(doc, position->page, err) < 0)
         return err->code;
-    if (!full)
-        return 0;
-    if (split_page(doc, position->page, err) < 0)
-        return err->code;
-    if (position->at > TFS_PAGE_CHUNKS / 2) {
-        position->page++;
-        position->at -= TFS_PAGE_CHUNKS / 2;
-    }
-    return 0;
+    return doc->pages[position->page]->count < TFS_PAGE_CHUNKS ? 0
+                                                               : empty_behind(doc, position, err);
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

@@ -271,6 +271,30 @@ START_TEST(doc_built_in_ascending_order_has_full_pages)
 }
 END_TEST
 
+/* Chunks of one file that lie between those of others, which come later, in the order of keys. */
+START_TEST(doc_filled_between_its_chunks_has_pages_three_quarters_full)
+{
+    struct tfs_doc *base = doc_empty();
+    struct tfs_edit edit;
+    const int32_t count = 512 * 100;
+
+    edit_open(base, &edit);
+    for (int32_t x = 0; x < count; x += 50)
+        put(&edit, key_x(x), (uint32_t)x);
+    for (int32_t x = 0; x < count; x++)
+        put(&edit, key_x(x), (uint32_t)x);
+    struct tfs_doc *doc = finish(&edit);
+    ck_assert_uint_eq(doc->count, count);
+    ck_assert_uint_le(doc->page_count, 134);
+    for (int32_t x = 0; x < count; x++) {
+        ck_assert_int_eq(tfs_doc_at(doc, (size_t)x)->key.x, x);
+        ck_assert_uint_eq(value_of(tfs_doc_find(doc, key_x(x))), (uint32_t)x);
+    }
+    tfs_doc_unref(doc);
+    tfs_doc_unref(base);
+}
+END_TEST
+
 START_TEST(doc_unchanged_edit_gives_the_base)
 {
     struct tfs_doc *doc = doc_row(10);
@@ -792,6 +816,7 @@ static Suite *doc_suite(void)
     tcase_add_test(map, areas_are_those_in_which_some_chunk_lies);
     tcase_add_test(edits, doc_edit_copies_only_the_page_it_touches);
     tcase_add_test(edits, doc_built_in_ascending_order_has_full_pages);
+    tcase_add_test(edits, doc_filled_between_its_chunks_has_pages_three_quarters_full);
     tcase_add_test(edits, doc_unchanged_edit_gives_the_base);
     tcase_add_test(edits, doc_touch_alone_is_a_change);
     tcase_add_test(edits, doc_touched_lists_puts_and_removals_in_order);
