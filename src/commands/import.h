@@ -126,7 +126,6 @@ struct tfs_view {
     bool touched;    /* since the export; without a manifest, every file is */
     bool differs;    /* from the save as it was before the import */
     bool done;       /* its turn came */
-    bool waits;      /* for another file of its chunk: to be put again */
     bool renumbered; /* it was not put: in the save its numbers are other voxels by now */
     bool holds; /* what it says has to be true in the end: it was taken, or edited and in the save
                  * already */

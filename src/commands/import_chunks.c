@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "commands/import.h"
-#include "formats/cells/cells.h"
+#include "formats/cells/written.h"
 #include "formats/chosen.h"
 
 struct arrival {
@@ -26,7 +26,8 @@ struct arrival {
     bool fresh; /* the save lacks it */
     bool mends; /* the save has it damaged, and raw.bin is taken */
     bool disagrees;
-    struct tfs_doc *raw; /* a fresh chunk as its raw.bin left it */
+    struct tfs_doc *raw;               /* a fresh chunk as its raw.bin left it */
+    struct tfs_written_values *values; /* of a fresh chunk */
     struct tfs_found_list files;
     struct tfs_view *views;
     size_t count;
@@ -73,32 +74,56 @@ static void check_renumbered(struct arrival *a, struct tfs_view *view)
     tfs_import_refuse(im, view->found->path, &err);
 }
 
+/* Did a text give it values that it does not have? */
+static bool is_left(const struct arrival *a)
+{
+    return a->values != NULL && tfs_written_values_left(a->values);
+}
+
+/* The values of a fresh chunk as they will be after one more text; NULL of another one. */
+static int copy_values(const struct arrival *a, struct tfs_written_values **values,
+                       struct tfs_error *err)
+{
+    *values = a->values != NULL ? tfs_written_values_copy(a->values) : NULL;
+    return a->values != NULL && *values == NULL ? tfs_fail_memory(err) : 0;
+}
+
 /* Puts the view. False: it was refused. */
-static bool put_view(struct arrival *a, struct tfs_view *view, bool fresh)
+static bool put_view(struct arrival *a, struct tfs_view *view)
 {
     struct tfs_import *im = a->im;
-    struct tfs_put put = {.fresh = fresh};
+    struct tfs_put put = {.fresh = a->fresh};
     struct tfs_error err = {0};
     struct tfs_doc *after;
 
-    view->waits = false;
-    if (tfs_view_put(im, view->found, im->doc, &put, &after, &err) < 0) {
+    if (copy_values(a, &put.values, &err) < 0 ||
+        tfs_view_put(im, view->found, im->doc, &put, &after, &err) < 0) {
+        tfs_written_values_free(put.values);
         tfs_import_refuse(im, view->found->path, &err);
         return false;
     }
-    bool edited = !a->raw || after->version != im->doc->version;
-    view->waits = put.waits;
+    tfs_written_values_free(a->values);
+    a->values = put.values;
+    bool edited = !a->raw || after->version != im->doc->version || is_left(a);
     view->holds = edited && !is_copied(a, view) && (view->touched || !im->reading);
     tfs_import_advance(im, after);
     return true;
 }
 
-/* Puts again what waits, now that another file came. */
-static void put_waiting(struct arrival *a, bool fresh)
+/* The last file came: a text with values that the chunk still does not have is refused. */
+static void refuse_left(struct arrival *a)
 {
-    for (size_t i = 0; i < a->count; i++)
-        if (a->views[i].waits)
-            put_view(a, &a->views[i], fresh);
+    struct tfs_import *im = a->im;
+
+    for (size_t i = 0; i < a->count && is_left(a); i++) {
+        struct tfs_put put = {.fresh = a->fresh};
+        struct tfs_error err = {0};
+        struct tfs_doc *after = NULL;
+        if (a->views[i].holds &&
+            tfs_view_put(im, a->views[i].found, im->doc, &put, &after, &err) < 0)
+            tfs_import_refuse(im, a->views[i].found->path, &err);
+        tfs_doc_unref(after);
+    }
 }
 
 static void take_view(struct arrival *a, struct tfs_view *view)
@@ -113,10 +138,9 @@ static void take_view(struct arrival *a, struct tfs_view *view)
         return;
     const uint64_t before = a->im->doc->version;
     view->renumbered = is_renumbered(a, view);
-    if (view->renumbered || !put_view(a, view, a->fresh))
+    if (view->renumbered || !put_view(a, view))
         return;
-    a->im->counts.files += view->waits || a->im->doc->version != before;
-    put_waiting(a, a->fresh);
+    a->im->counts.files += is_left(a) || a->im->doc->version != before;
     if (is_copied(a, view))
         a->raw = tfs_doc_ref(a->im->doc);
 }
@@ -157,8 +181,7 @@ static void take_views(struct arrival *a)
             take_view(a, &a->views[i]);
     for (size_t i = 0; i < a->count; i++)
         take_view(a, &a->views[i]);
-    /* What still waits has nothing to wait for any more. */
-    put_waiting(a, false);
+    refuse_left(a);
     remove_missing(a);
     for (size_t i = 0; i < a->count; i++)
         if (a->views[i].renumbered)
@@ -315,7 +338,10 @@ static bool create_chunk(struct arrival *a)
     struct tfs_error err = {0};
     struct tfs_edit edit;
 
-    if (tfs_chunks_are_fixed(im->save))
+    a->values = tfs_written_values_create();
+    if (a->values == NULL)
+        tfs_fail_memory(&err);
+    else if (tfs_chunks_are_fixed(im->save))
         tfs_fail(&err, -EINVAL, "the save has no such chunk, and none can be added to it");
     else if (tfs_edit_open(im->doc, &edit, &err) == 0) {
         if (add_chunk(a, &edit, &err) == 0)
@@ -394,6 +420,7 @@ void tfs_import_chunk(struct tfs_import *im, struct tfs_found *chunk)
         take_arrival(&a);
 out:
     tfs_doc_unref(a.raw);
+    tfs_written_values_free(a.values);
     free(a.views);
     tfs_found_release(&a.files);
 }

@@ -29,6 +29,7 @@ struct tfs_cells_cache;
 struct tfs_columns;
 struct tfs_folder_kind; /* formats/containers/folder.h */
 struct tfs_parts;       /* formats/parts.h */
+struct tfs_written_values;
 
 /* ---- lenses and the tree --------------------------------------------------------------------- */
 
@@ -59,11 +60,13 @@ struct tfs_written {
 
 /* Circumstances of a put, and what it answers beside success. */
 struct tfs_put {
-    bool fresh;       /* in: the chunk's directory was just made (docs/semantics.md, section 1.8):
-                       * nothing is rejected for lack of another file, voxels.csv may be shifted */
-    bool waits;       /* out: some values were left out until another file of the chunk comes; the
-                       * caller puts this text again after that file */
-    unsigned options; /* in: enum tfs_put_options */
+    bool fresh; /* in: the chunk's directory was just made (docs/semantics.md, section 1.8):
+                 * voxels.csv may be shifted */
+    struct tfs_written_values *values; /* in and out: of such a chunk, as texts gave them to it;
+                                        * nothing is rejected for lack of another file. NULL: it
+                                        * was not just made, or its last file came. After a failure
+                                        * the caller throws them away (formats/cells/written.h) */
+    unsigned options;                  /* in: enum tfs_put_options */
     struct tfs_span original; /* in: what a file of the root, or with TFS_FILE_OVERLAY, was made
                                * from, where that is known: what the text says as this did is no
                                * change, whatever the document says. Empty: it was made from what

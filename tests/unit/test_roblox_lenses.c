@@ -6,6 +6,7 @@
 
 #include "../lib/changed_files.h"
 #include "../lib/place_case.h"
+#include "formats/cells/written.h"
 #include "formats/roblox/material.h"
 #include "formats/views/views.h"
 #include "unit.h"
@@ -477,27 +478,22 @@ END_TEST
 
 /* ---- new directories ------------------------------------------------------------------------- */
 
-/* As the caller of put does in a directory just made: texts that wait are put again after each
- * later file, in the order of the schema. */
+/* As the caller of put does in a directory just made. */
 static void copy_in_order(struct tree_files *of, struct tfs_key to, struct maker_bytes *texts,
                           const int *order, int count)
 {
-    bool waiting[LENSES] = {false};
+    struct tfs_put put = {.fresh = true, .values = tfs_written_values_create()};
 
     for (int n = 0; n < count; n++) {
-        for (int i = -1; i < LENSES; i++) {
-            int file = i < 0 ? order[n] : i;
-            struct tfs_put put = {.fresh = true};
-            struct tfs_error err = {0};
-            if (i >= 0 && (!waiting[i] || i == order[n]))
-                continue;
-            int result = place_put(of, PLACE_LENS(file), to, place_span(&texts[file]), &put, &err);
-            ck_assert_msg(result == 0, "file %d: %s", file, err.text);
-            waiting[file] = put.waits;
-        }
+        const int file = order[n];
+        struct tfs_error err = {0};
+        if (file == PLACE_RAW)
+            tfs_written_values_clear(put.values);
+        int result = place_put(of, PLACE_LENS(file), to, place_span(&texts[file]), &put, &err);
+        ck_assert_msg(result == 0, "file %d: %s", file, err.text);
     }
-    for (int i = 0; i < LENSES; i++)
-        ck_assert(!waiting[i]);
+    ck_assert(!tfs_written_values_left(put.values));
+    tfs_written_values_free(put.values);
 }
 
 /* The i-th order of `count` things. */

@@ -124,6 +124,7 @@ struct tfs_array_change {
     uint64_t origin[3]; /* the index of the first value: y, z, x */
     const uint8_t *now; /* as tfs_array_layers gives them; of a new chunk all empty */
     const uint8_t *wanted;
+    struct tfs_written_values *given; /* tfs_put.values */
 };
 
 /* Makes the edit say what is wanted where that differs from what is now; all of it in a chunk that

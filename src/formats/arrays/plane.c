@@ -300,7 +300,8 @@ static int take_numbers(struct taking *t, const struct row *r, struct tfs_error 
         if (tfs_plane_wide(&p->form, tfs_plane_get(p, voxel)) << above != value << above)
             tfs_fail(&t->why, -EBADMSG, "%s has %u bits in this chunk", plane->name,
                      8 * p->form.width);
-        else if ((refusal = tfs_cells_edit_refusal(&t->e, voxel, number)) != NULL)
+        else if (t->e.values == NULL &&
+                 (refusal = tfs_cells_edit_refusal(&t->e, voxel, number)) != NULL)
             tfs_fail(&t->why, -EBADMSG, "%s for %s", plane->name, refusal);
         if (t->why.code < 0)
             return refuse(t, r, x, err);
@@ -318,6 +319,7 @@ static int take_values(struct taking *t, bool made, struct tfs_error *err)
     if (check_form(a, before, &p->form, err) < 0 || tfs_cells_edit_plane(&t->e, a->plane, err) < 0)
         return err->code;
     t->e.written = 1u << a->plane;
+    t->e.values = t->change->given;
     for (size_t i = 0; i < (size_t)a->sides[0] * a->sides[1] && err->code == 0; i++) {
         const struct row r = {i, voxel_of(a, before, i), t->change->now + i * size,
                               t->change->wanted + i * size, made};

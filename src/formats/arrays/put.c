@@ -20,6 +20,7 @@ struct writing {
     const struct tfs_written *file;
     struct tfs_array now, past; /* past: of file->base */
     struct tfs_edit *edit;
+    struct tfs_written_values *given;  /* tfs_put.values */
     bool unnamed;                      /* nothing says which names the numbers mean */
     uint8_t *values, *wanted, *before; /* of a chunk */
     uint8_t *text;                     /* a row */
@@ -181,6 +182,7 @@ static int put_chunk(struct writing *w, uint64_t x, struct tfs_error *err)
         .origin = {w->y * a->sides[0] - a->cut, w->z * a->sides[1], x * a->sides[2]},
         .now = w->values,
         .wanted = w->wanted,
+        .given = w->given,
     };
     return tfs_array_store(&change, err);
 }
@@ -461,7 +463,7 @@ int tfs_array_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at
 {
     const struct tfs_array_lens *lens = at.param;
     const struct tfs_doc *doc = lens->whole ? edit->base : tfs_edit_doc(edit);
-    struct writing w = {.edit = edit};
+    struct writing w = {.edit = edit, .given = put->values};
 
     if (tfs_array_open(&w.now, save, doc, at, err) < 0)
         return err->code;

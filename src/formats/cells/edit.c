@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/cells/written.h"
+
 #define NONE UINT32_MAX
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -418,7 +420,12 @@ int tfs_cells_edit_finish(struct tfs_cells_edit *e, struct tfs_edit *edit, struc
     const struct tfs_cells_kind *kind = e->before->kind;
 
     e->edit = edit;
-    if ((!e->fresh && tfs_cells_edit_same(e)) || (kind->settle != NULL && kind->settle(e, err) < 0))
+    if (e->values != NULL && tfs_written_values_begin(e->values, e, err) < 0)
         return err->code;
-    return kind->encode(e, err);
+    if ((e->fresh || !tfs_cells_edit_same(e)) &&
+        (kind->settle == NULL || kind->settle(e, err) == 0))
+        kind->encode(e, err);
+    if (err->code == 0 && e->values != NULL)
+        tfs_written_values_end(e->values, e);
+    return err->code;
 }

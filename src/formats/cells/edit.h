@@ -17,6 +17,7 @@ struct tfs_cells_edit {
                                                     * the chunk lacks it, or is to lack it */
     unsigned written; /* bit i: somebody said what plane i is, and the rules leave it alone */
     bool given;       /* somebody wrote the table of names, with entries that no voxel has */
+    struct tfs_written_values *values; /* of a chunk just made; NULL: it was not */
 
     /* Names: an entry of the table is a word. */
     struct tfs_words words;

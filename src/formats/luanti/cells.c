@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/cells/edit.h"
+#include "formats/cells/written.h"
 #include "formats/containers/database/rows.h"
 #include "formats/luanti/lists.h"
 #include "formats/luanti/map.h"
@@ -126,7 +126,7 @@ static bool air_differs(const struct tfs_cells_edit *e, uint32_t voxel)
 /* New air is as light as the lightest beside it, from above down: sunlight comes so. */
 static int light_air(struct tfs_cells_edit *e, struct tfs_error *err)
 {
-    if (tfs_cells_edit_plane(e, PARAM1, err) < 0)
+    if ((e->written & 1u << PARAM1) != 0 || tfs_cells_edit_plane(e, PARAM1, err) < 0)
         return err->code;
     uint8_t *param1 = e->planes[PARAM1].values;
     for (uint32_t i = TFS_LUANTI_VOXELS; i-- > 0;)
@@ -267,7 +267,8 @@ static int store_nodes(struct tfs_cells_edit *e, struct tfs_error *err)
     struct table t;
 
     if (make_table(e, &t, err) == 0) {
-        if (next.version >= TFS_LUANTI_VERSION_LIGHTING && lets_other_light(e))
+        if (next.version >= TFS_LUANTI_VERSION_LIGHTING && (e->written & TFS_WRITTEN_APART) == 0 &&
+            lets_other_light(e))
             next.lighting = 0xf000;
         set_not_air(&next, t.count == 1 && is_air(e, t.names[0]));
         next.width = next.width == 1 && t.count <= SHORT_NAMES ? 1 : 2;

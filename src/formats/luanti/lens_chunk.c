@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "formats/luanti/lenses.h"
+#include "formats/cells/written.h"
 #include "formats/luanti/lists.h"
 #include "formats/luanti/cells.h"
 #include "formats/views/views.h"
@@ -347,6 +348,8 @@ static int state_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
                            next.lighting != tfs_luanti_block_of(cells)->lighting ||
                            next.timestamp != tfs_luanti_block_of(cells)->timestamp))
         store_state(edit, cells, &next, err);
+    if (put->values != NULL)
+        tfs_written_values_apart(put->values);
     tfs_cells_unref(cells);
     return err->code;
 }

@@ -357,28 +357,22 @@ static int refuse(const struct tfs_cells_edit *e, unsigned number, size_t voxel,
         e->before->kind->planes[number].name, tfs_plane_get(&e->planes[number], voxel), why);
 }
 
-/* In a new chunk, what is not legal waits for the file that makes it so. */
+/* In a new chunk another file may make legal what is not. */
 static int check_values(struct tfs_cells_edit *e, unsigned number, struct tfs_span text,
-                        struct tfs_put *put, struct tfs_error *err)
+                        struct tfs_error *err)
 {
-    struct tfs_cells_plane *plane = &e->planes[number];
-
-    if (e->before->kind->planes[number].legal == NULL)
+    if (e->before->kind->planes[number].legal == NULL || e->values != NULL)
         return 0;
     for (size_t i = 0; (i = tfs_cells_edit_changed(e, number, i)) < e->before->count; i++) {
         const char *why = tfs_cells_edit_refusal(e, i, number);
-        if (why == NULL)
-            continue;
-        if (!put->fresh)
+        if (why != NULL)
             return refuse(e, number, i, why, text, err);
-        put->waits = true;
-        tfs_plane_set(plane, i, plane->form.empty);
     }
     return 0;
 }
 
 static int take_values(struct tfs_cells_edit *e, unsigned number, struct tfs_span text,
-                       struct tfs_put *put, struct tfs_error *err)
+                       struct tfs_error *err)
 {
     const struct tfs_cells_kind *kind = e->before->kind;
     struct tfs_cells_plane *plane = &e->planes[number];
@@ -399,7 +393,7 @@ static int take_values(struct tfs_cells_edit *e, unsigned number, struct tfs_spa
              : take_narrow(e, number, &rules, &lines, head, &filled, err)) < 0)
         return err->code;
     plane->filled = filled && is_fillable(kind, number);
-    return check_values(e, number, text, put, err);
+    return check_values(e, number, text, err);
 }
 
 int tfs_cells_grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
@@ -410,9 +404,9 @@ int tfs_cells_grid_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
 
     if (tfs_cells_edit_open(&e, save, edit, at.key, err) == 0) {
         e.written = 1u << plane;
-        if ((e.planes[plane].form.kind == TFS_PLANE_NAMES
-                 ? take_names(&e, text, err)
-                 : take_values(&e, plane, text, put, err)) == 0)
+        e.values = put->values;
+        if ((e.planes[plane].form.kind == TFS_PLANE_NAMES ? take_names(&e, text, err)
+                                                          : take_values(&e, plane, text, err)) == 0)
             tfs_cells_edit_finish(&e, edit, err);
     }
     tfs_cells_edit_close(&e);

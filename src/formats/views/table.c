@@ -428,7 +428,6 @@ struct reading {
     struct tfs_grid_rules rules[TFS_PLANES_MAX]; /* of columns of numbers */
     char ranges[TFS_PLANES_MAX][TFS_PLANE_RANGE];
     struct tfs_cells_edit edit;
-    struct tfs_put *put;
     bool *there; /* voxels that have a line */
     struct tfs_buf name;
     /* Of the row, by plane: its values; and what not every voxel may have, bit i: of plane i. */
@@ -532,8 +531,8 @@ static void set_values(struct reading *r)
     r->length = 0;
 }
 
-/* The row's values are odd ones. A voxel that has them already may keep them. In a new chunk, what
- * is not legal waits for another file. */
+/* The row's values are odd ones. A voxel that has them already may keep them. In a new chunk
+ * another file may make them legal. */
 static int set_odd(struct reading *r, struct tfs_voxel_row *row, struct tfs_error *err)
 {
     const struct tfs_cells *before = r->edit.before;
@@ -544,15 +543,10 @@ static int set_odd(struct reading *r, struct tfs_voxel_row *row, struct tfs_erro
         const unsigned plane = r->columns.planes[k];
         same = same && tfs_plane_get(&before->planes[plane], row->voxel) == r->values[plane];
     }
-    for (unsigned k = 0; k < r->columns.head.count && !same; k++) {
+    for (unsigned k = 0; k < r->columns.head.count && !same && r->edit.values == NULL; k++) {
         const unsigned plane = r->columns.planes[k];
         if ((r->odd >> plane & 1) == 0)
             continue;
-        if (r->put->fresh) {
-            r->put->waits = true;
-            tfs_plane_set(&r->edit.planes[plane], row->voxel, r->edit.planes[plane].form.empty);
-            continue;
-        }
         tfs_voxel_reader_fields(&r->reader, row);
         return tfs_fail_line(err, &row->fields[k],
                              "voxel %" PRId64 ",%" PRId64 ",%" PRId64 ": %s %" PRIu64 " for %s",
@@ -641,9 +635,9 @@ int tfs_cells_table_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs
 
     if (r == NULL)
         return tfs_fail_memory(err);
-    r->put = put;
     find_columns(save->tree->cells, NULL, &r->columns);
     if (tfs_cells_edit_open(&r->edit, save, edit, at.key, err) == 0) {
+        r->edit.values = put->values;
         const struct tfs_voxel_box box = box_of(r->edit.before);
         r->there = calloc(r->edit.before->count, sizeof(*r->there));
         if (r->there == NULL)

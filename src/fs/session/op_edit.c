@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "formats/cells/written.h"
 #include "formats/chosen.h"
 #include "fs/session/ops.h"
 
@@ -115,53 +116,6 @@ static int put_with_removals(struct tfs_work *work, struct tfs_edit *edit,
     return result;
 }
 
-/* In a new chunk: texts that had to leave something out get another chance now. *done: bit i: that
- * of chunk.files[i] waits no more, once the edit is accepted. */
-static int put_waiting(const struct tfs_branch *branch, struct tfs_edit *edit,
-                       const struct tfs_node *node, const struct tfs_fresh *fresh, uint32_t *done,
-                       struct tfs_error *err)
-{
-    for (unsigned i = 0; i < branch->save->tree->chunk.count; i++) {
-        struct tfs_node other = tfs_node_sibling_file(node, i, 0);
-        if (fresh->waiting[i] == NULL || other.file == node->file)
-            continue;
-        struct tfs_put put = {.fresh = true};
-        int result =
-            tfs_node_put(branch->save, edit, &other, tfs_blob_span(fresh->waiting[i]), &put, err);
-        if (result < 0)
-            return result;
-        if (!put.waits)
-            *done |= UINT32_C(1) << i;
-    }
-    return 0;
-}
-
-/* `waits`: the text, if it waits for another file; taken over. */
-static void accepted_in_fresh(const struct tfs_branch *branch, const struct tfs_node *node,
-                              struct tfs_blob *waits, uint32_t done)
-{
-    struct tfs_session *s = branch->session;
-
-    pthread_mutex_lock(&s->lock);
-    struct tfs_fresh *fresh = tfs_fresh_find(&s->overlay, node);
-    if (fresh != NULL) {
-        fresh->written |= UINT32_C(1) << node->file;
-        done |= UINT32_C(1) << node->file;
-        for (unsigned i = 0; i < TFS_FILES_MAX; i++) {
-            if ((done >> i & 1) == 0)
-                continue;
-            tfs_blob_unref(fresh->waiting[i]);
-            fresh->waiting[i] = NULL;
-        }
-        fresh->waiting[node->file] = tfs_blob_ref(waits);
-        /* Like any other directory from now on, unless names are still hidden. */
-        if (!fresh->hidden && tfs_fresh_is_complete(fresh, branch->save))
-            tfs_fresh_remove(&s->overlay, node);
-    }
-    pthread_mutex_unlock(&s->lock);
-    tfs_blob_unref(waits);
-}
-
 /* Did the family lose this member? */
 static bool is_no_member(const struct tfs_branch *branch, const struct tfs_doc *doc,
                          const struct tfs_node *node)
@@ -205,7 +159,7 @@ static int remove_uncreated(const struct tfs_branch *branch, struct tfs_edit *ed
         return 0;
     pthread_mutex_lock(&s->lock);
     const struct tfs_fresh *fresh = tfs_fresh_find(&s->overlay, self);
-    uint32_t kept = fresh != NULL && fresh->hidden ? fresh->created | fresh->written : UINT32_MAX;
+    uint32_t kept = fresh != NULL && fresh->hidden ? fresh->created : UINT32_MAX;
     pthread_mutex_unlock(&s->lock);
     for (unsigned i = 0; i < save->tree->chunk.count; i++) {
         const struct tfs_file *file = &save->tree->chunk.files[i];
@@ -234,28 +188,36 @@ static void tell_new_names(struct tfs_work *work, const struct tfs_node *node)
 }
 
 static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct tfs_node *node,
-                     struct tfs_span text, const struct tfs_fresh *fresh, struct tfs_error *err)
+                     struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     const struct tfs_branch *branch = work->branch;
-    struct tfs_put put = {.fresh = fresh != NULL, .written = work->written};
-    struct tfs_blob *waits = NULL;
-    uint32_t done = 0;
-    int result = put_with_removals(work, edit, node, text, &put, err);
+    int result = put_with_removals(work, edit, node, text, put, err);
 
-    if (result == 0 && fresh != NULL)
-        result = put_waiting(branch, edit, node, fresh, &done, err);
-    if (result == 0 && fresh != NULL)
+    if (result == 0 && put->fresh)
         result = remove_uncreated(branch, edit, node, err);
-    if (result == 0 && fresh != NULL && put.waits)
-        result = tfs_blob_copy(text, &waits, err);
     if (result == 0)
         result = tfs_store_accept(branch->store, edit, tfs_node_id(node), &work->job, err);
     if (result == 0)
         tell_new_names(work, node);
-    if (result == 0 && fresh != NULL)
-        accepted_in_fresh(branch, node, waits, done);
-    else
-        tfs_blob_unref(waits);
+    return result;
+}
+
+/* In a chunk just made, which remembers what its files said if that is accepted. */
+static int edit_in_fresh(struct tfs_work *work, struct tfs_edit *edit, const struct tfs_node *node,
+                         struct tfs_span text, struct tfs_fresh *fresh, struct tfs_error *err)
+{
+    struct tfs_put put = {
+        .fresh = true, .written = work->written, .values = tfs_written_values_copy(fresh->values)};
+    struct tfs_written_values *dropped = put.values;
+
+    if (put.values == NULL)
+        return tfs_fail_memory(err);
+    int result = edit_text(work, edit, node, text, &put, err);
+    if (result == 0) {
+        dropped = fresh->values;
+        fresh->values = put.values;
+    }
+    tfs_written_values_free(dropped);
     return result;
 }
 
@@ -263,13 +225,14 @@ int tfs_ops_validate(struct tfs_work *work, const struct tfs_node *node, struct 
                      struct tfs_error *err)
 {
     struct tfs_session *s = work->branch->session;
+    struct tfs_put put = {.written = work->written};
     struct tfs_node target = *node;
     struct tfs_edit edit;
 
     pthread_mutex_lock(&s->lock);
     tfs_ops_refresh(s, &target);
     /* Only this thread removes it, so it stays valid without the lock. */
-    const struct tfs_fresh *fresh = tfs_fresh_find(&s->overlay, node);
+    struct tfs_fresh *fresh = tfs_fresh_find(&s->overlay, node);
     pthread_mutex_unlock(&s->lock);
     if (is_gone(work->branch, &target))
         return tfs_fail(err, -ESTALE, "%s was deleted while this file was being written",
@@ -277,7 +240,8 @@ int tfs_ops_validate(struct tfs_work *work, const struct tfs_node *node, struct 
     int result = tfs_store_edit(work->branch->store, &edit, err);
     if (result < 0)
         return result;
-    result = edit_text(work, &edit, &target, text, fresh, err);
+    result = fresh != NULL ? edit_in_fresh(work, &edit, &target, text, fresh, err)
+                           : edit_text(work, &edit, &target, text, &put, err);
     tfs_edit_release(&edit);
     return result;
 }
@@ -334,13 +298,13 @@ static int apply_make_chunk(struct tfs_job *job, bool last)
     struct tfs_chunk_work *work = (struct tfs_chunk_work *)job;
     struct tfs_session *s = work->work.branch->session;
     struct tfs_error err = {0};
-    struct tfs_fresh *fresh = calloc(1, sizeof(*fresh));
+    struct tfs_fresh *fresh = tfs_fresh_create();
 
     (void)last;
     if (fresh == NULL)
         return -ENOMEM;
     if (change_chunk(work, make_chunk, &err) < 0) {
-        free(fresh);
+        tfs_fresh_free(fresh);
         return refuse(work, &err, work->node.key);
     }
     work->node.slot = tfs_doc_find(tfs_store_shown(work->work.branch->store), work->node.key)->slot;

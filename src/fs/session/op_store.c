@@ -245,8 +245,7 @@ static void reveal(struct tfs_branch *branch, struct tfs_fresh *fresh)
         stale_node(branch, &node);
         node.directory = TFS_DIR_SUB + i;
     }
-    if (tfs_fresh_is_complete(fresh, branch->save))
-        tfs_fresh_remove(&s->overlay, &node);
+    tfs_fresh_remove(&s->overlay, &node);
 }
 
 /* Is its last writer gone, without a check under way? */

@@ -6,19 +6,30 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "formats/chosen.h"
+#include "formats/cells/written.h"
 
 void tfs_overlay_init(struct tfs_overlay *overlay, uint64_t limit, unsigned linger_ms)
 {
     *overlay = (struct tfs_overlay){.limit = limit, .linger_ms = linger_ms};
 }
 
-static void free_fresh(struct tfs_fresh *fresh)
+struct tfs_fresh *tfs_fresh_create(void)
 {
+    struct tfs_fresh *fresh = calloc(1, sizeof(*fresh));
+
     if (fresh == NULL)
-        return;
-    for (unsigned i = 0; i < TFS_FILES_MAX; i++)
-        tfs_blob_unref(fresh->waiting[i]);
+        return NULL;
+    fresh->values = tfs_written_values_create();
+    if (fresh->values != NULL)
+        return fresh;
+    free(fresh);
+    return NULL;
+}
+
+void tfs_fresh_free(struct tfs_fresh *fresh)
+{
+    if (fresh != NULL)
+        tfs_written_values_free(fresh->values);
     free(fresh);
 }
 
@@ -37,7 +48,7 @@ void tfs_overlay_release(struct tfs_overlay *overlay)
     for (size_t at = 0; tfs_map_next(&overlay->whiteouts, &at, &cell);)
         free(cell.value);
     for (size_t at = 0; tfs_map_next(&overlay->fresh, &at, &cell);)
-        free_fresh(cell.value);
+        tfs_fresh_free(cell.value);
     tfs_map_release(&overlay->names);
     tfs_map_release(&overlay->whiteouts);
     tfs_map_release(&overlay->fresh);
@@ -165,12 +176,12 @@ void tfs_fresh_add(struct tfs_overlay *overlay, const struct tfs_node *node,
     /* A copy that runs has created something by then, and has the whole time from there on. */
     fresh->deadline = tfs_now_ms() + overlay->linger_ms / 2;
     if (tfs_map_set(&overlay->fresh, directory_id(node), fresh) < 0)
-        free_fresh(fresh);
+        tfs_fresh_free(fresh);
 }
 
 void tfs_fresh_remove(struct tfs_overlay *overlay, const struct tfs_node *node)
 {
-    free_fresh(tfs_map_remove(&overlay->fresh, directory_id(node)));
+    tfs_fresh_free(tfs_map_remove(&overlay->fresh, directory_id(node)));
 }
 
 void tfs_fresh_touch(struct tfs_overlay *overlay, const struct tfs_node *node)
@@ -179,20 +190,6 @@ void tfs_fresh_touch(struct tfs_overlay *overlay, const struct tfs_node *node)
 
     if (fresh != NULL && fresh->hidden)
         fresh->deadline = tfs_now_ms() + overlay->linger_ms;
-}
-
-bool tfs_fresh_is_complete(const struct tfs_fresh *fresh, const struct tfs_save *save)
-{
-    const unsigned views = save->options.views;
-
-    for (unsigned i = 0; i < save->tree->chunk.count; i++) {
-        const struct tfs_file *file = &save->tree->chunk.files[i];
-        bool required = (file->flags & TFS_FILE_OPTIONAL) == 0 && file->lens->put != NULL &&
-                        tfs_file_is_chosen(file, views) && !tfs_file_completes_table(file, views);
-        if (required && (fresh->written >> i & 1) == 0)
-            return false;
-    }
-    return true;
 }
 
 /* Where a fresh directory says whether this name in it was created. */

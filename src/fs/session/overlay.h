@@ -136,20 +136,22 @@ size_t tfs_overlay_count_groups(const struct tfs_overlay *overlay, struct tfs_sa
 /* ---- directories just made ------------------------------------------------------------------- */
 
 struct tfs_fresh {
-    struct tfs_node node;                    /* the chunk's directory */
-    bool hidden;                             /* names not created yet are absent */
-    int64_t deadline;                        /* of hiding */
-    uint32_t created;                        /* bit i: chunk.files[i] was created */
-    uint32_t directories;                    /* bit i: directory TFS_DIR_SUB + i was made */
-    uint32_t written;                        /* bit i: chunk.files[i] was accepted once */
-    struct tfs_blob *waiting[TFS_FILES_MAX]; /* texts that wait for another file of the chunk */
+    struct tfs_node node;              /* the chunk's directory */
+    bool hidden;                       /* names not created yet are absent */
+    int64_t deadline;                  /* of hiding */
+    uint32_t created;                  /* bit i: chunk.files[i] was created */
+    uint32_t directories;              /* bit i: directory TFS_DIR_SUB + i was made */
+    struct tfs_written_values *values; /* for the store's thread alone */
 };
 
 /* Of the chunk that the node belongs to; NULL: it is not fresh. */
 struct tfs_fresh *tfs_fresh_find(const struct tfs_overlay *overlay, const struct tfs_node *node);
 /* Makes room, so that the next tfs_fresh_add needs memory for itself only; 0 or -ENOMEM. */
 int tfs_fresh_reserve(struct tfs_overlay *overlay);
-/* `fresh` comes from calloc and is taken over. */
+/* NULL without memory. */
+struct tfs_fresh *tfs_fresh_create(void);
+void tfs_fresh_free(struct tfs_fresh *fresh); /* NULL is legal */
+/* `fresh` is taken over. */
 void tfs_fresh_add(struct tfs_overlay *overlay, const struct tfs_node *node,
                    struct tfs_fresh *fresh);
 void tfs_fresh_remove(struct tfs_overlay *overlay, const struct tfs_node *node);
@@ -157,8 +159,6 @@ void tfs_fresh_remove(struct tfs_overlay *overlay, const struct tfs_node *node);
 void tfs_fresh_touch(struct tfs_overlay *overlay, const struct tfs_node *node);
 /* The name is absent again. */
 void tfs_fresh_hide(struct tfs_overlay *overlay, const struct tfs_node *node);
-/* Was every file that always exists, and is shown, accepted once? */
-bool tfs_fresh_is_complete(const struct tfs_fresh *fresh, const struct tfs_save *save);
 
 /* ---- names ----------------------------------------------------------------------------------- */
 

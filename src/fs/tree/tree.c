@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "formats/cells/written.h"
 #include "fs/tree/groups.h"
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -18,13 +19,15 @@
 int tfs_node_put(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_node *node,
                  struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    const struct tfs_lens *lens = tfs_node_file(save, node)->lens;
+    const struct tfs_file *file = tfs_node_file(save, node);
 
-    if (!lens->put)
+    if (!file->lens->put)
         return tfs_fail(err, -EACCES, "this file is read-only");
     if (!tfs_node_writable(save, tfs_edit_doc(edit), node))
         return tfs_fail(err, -EBADMSG, "this chunk is damaged and cannot be written");
-    return lens->put(save, edit, tfs_node_at(save, node), text, put, err);
+    if ((file->flags & TFS_FILE_RAW) != 0 && put->values != NULL)
+        tfs_written_values_clear(put->values);
+    return file->lens->put(save, edit, tfs_node_at(save, node), text, put, err);
 }
 
 int tfs_node_apply(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_node *node,
