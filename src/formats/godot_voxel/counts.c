@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A chunk in few bytes. */
 struct summary {
@@ -164,6 +165,8 @@ static int reserve(struct memory *cache, uint32_t count, struct tfs_error *err)
     struct summary *more = reallocarray(cache->summaries, count, sizeof(*more));
     if (more == NULL)
         return tfs_fail_memory(err);
+    /* A difference of documents does not give a chunk that is as the one before it in its place. */
+    memset(more + cache->summary_count, 0, (count - cache->summary_count) * sizeof(*more));
     cache->summaries = more;
     cache->summary_count = count;
     return 0;
