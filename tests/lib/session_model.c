@@ -1,6 +1,6 @@
 /*
- * The session against a model of it, call by call: see session_model.h. Removed names stay away
- * until a directory is synced, so no clock is needed.
+ * The session against a model of it, call by call: see session_model.h. Removed names stay away: no
+ * directory comes to rest.
  */
 #include "session_model.h"
 
@@ -34,7 +34,7 @@ struct chunk {
     bool alive;
     int x;
     char blob[TEXT];
-    bool removed[FILES]; /* whiteouts */
+    bool removed[FILES];
     bool unlinked;       /* that of the note is not of a note that was renamed away */
     bool part_removed;
     bool hidden; /* just made: what was not created is absent */
@@ -648,11 +648,8 @@ static void step_sync_directory(void)
     bool part = chance(2) == 0;
     if (chunk == NULL || (part && !part_visible(chunk)))
         return;
-    if (part && chunk->removed[NOTE])
+    if (chunk->unlinked)
         end_note(chunk);
-    for (enum file f = RAW; f < FILES; f++)
-        chunk->removed[f] = chunk->removed[f] && (f == NOTE) != part;
-    chunk->part_removed = chunk->part_removed && part;
     int expected = commit();
     int result = sync_directory(path_of(chunk->x, part ? "part" : ""));
     AGREE(result == expected, "fsyncdir: %d, not %d", result, expected);
@@ -934,7 +931,7 @@ static void finish(void)
     }
     for (int x = 0; x < COORDINATES; x++) {
         struct chunk *chunk = chunk_at(x);
-        if (chunk != NULL && chunk->removed[NOTE])
+        if (chunk != NULL && chunk->unlinked)
             end_note(chunk);
     }
     (void)commit();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Names that are not of the save: files and directories in memory, their cap, and names of the save that are
-# taken away for a while (whiteouts) or for good (optional files).
+# hidden for a while or gone for good (optional files).
 . "$(dirname "$0")/lib.sh"
 
 ordinary_files() {
@@ -175,28 +175,40 @@ names_of_the_log() {
     down
 }
 
-# mv of a chunk to a name that is none copies it into memory, and the save has it no more.
+# mv would copy a chunk into memory, and remove it from the save.
 moved_out_of_the_save() {
     up
-    cp -r "$M/chunks/$C" "$D/was"
-    want mv "$M/chunks/$C" "$M/aside"
-    want rm "$M/aside/blocks.txt"
-    echo note >"$M/note"
-    "$TFS_BIN" umount "$M" 2>"$D/said"
-    same 'status of umount' $? 3
-    want grep -q "copies of files of the save are kept in $S.unsaved-" "$D/said"
-    rm "$D/was/blocks.txt"
-    want diff -r "$D/was" "$(echo "$S".unsaved-*/scratch/aside)"
+    wants_not mv "$M/chunks/$C" "$M/aside"
+    wants_not mv "$M/chunks/$C" "$M/chunks/$C2"
+    wants_not [ -e "$M/aside" ]
+    logged "chunks/$C: a chunk moves to a coordinate"
+    down
+    want cmp "$PRISTINE" "$S"
+}
+
+# cp -r of a chunk onto one that is there would leave its copy in memory.
+chunk_in_a_chunk() {
+    up
+    wants_not cp -r "$M/chunks/$C" "$M/chunks/$C2"
+    same 'in lights/' "$(py 'print(err(os.mkdir, a[0]))' "$M/chunks/$C/lights/0_0_0")" EINVAL
+    logged "chunks/$C2/$C: a chunk has no chunk in it"
+    want mkdir "$M/chunks/$C/notes"
+    down
+    want cmp "$PRISTINE" "$S"
+}
+
+lost_at_unmount() {
     up
     echo note >"$M/note"
     "$TFS_BIN" umount "$M" 2>"$D/said"
-    same 'status of the second umount' $? 0
+    same 'status of umount' $? 0
     same 'what it said' "$(cat "$D/said")" "terrainfs: $M: note is not kept"
     up
-    mkdir -p "$M/.git/hooks/none"
-    touch "$M"/.git/{HEAD,hooks/a,hooks/b}
+    mkdir -p "$M/notes/more/none" "$M/.git"
+    touch "$M"/notes/{a,more/b,more/c} "$M/.git/HEAD" "$M/chunks/$C/blocks.txt~"
     "$TFS_BIN" umount "$M" 2>"$D/said"
-    same 'what it said of a directory' "$(cat "$D/said")" "terrainfs: $M: .git (3 files) is not kept"
+    same 'what it said of a directory' "$(cat "$D/said")" "terrainfs: $M: notes (3 files) is not kept"
+    wants_not compgen -G "$S.unsaved-*"
 }
 
 long_names() {
@@ -210,7 +222,7 @@ long_names() {
     down
 }
 
-# ---- whiteouts ----------------------------------------------------------------------------------------
+# ---- hidden names -------------------------------------------------------------------------------------
 
 # ENOENT at once (unless the machine slept for two seconds), and back after a while.
 comes_back() {
@@ -223,18 +235,6 @@ there = err(os.stat, a[0]), "blocks.txt" in os.listdir(os.path.dirname(a[0]))
 sys.exit(there != ("ENOENT", False) and time.monotonic() - start < 1.5)' "$M/chunks/$C/blocks.txt"
     want soon cmp -s "$D/blocks.txt" "$M/chunks/$C/blocks.txt"
     want grep -qx blocks.txt <(ls "$M/chunks/$C")
-    down
-    want cmp "$PRISTINE" "$S"
-}
-
-comes_back_at_fsync_of_the_directory() {
-    up
-    want py '
-os.unlink(a[0] + "/blocks.txt")
-fd = os.open(a[0], os.O_RDONLY | os.O_DIRECTORY)
-os.fsync(fd)
-os.stat(a[0] + "/blocks.txt")' "$M/chunks/$C"
-    want rm "$M/chunks/$C/voxels.csv"
     down
     want cmp "$PRISTINE" "$S"
 }
@@ -318,6 +318,69 @@ removed_with_an_edit() {
     same 'block in the save then' "$(region block "$D/then" ${V//,/ })" base:of_the_root
     wants_not [ -e "$M/chunks/$C/lights/sky.txt" ]
     down
+}
+
+# removal_and WANTED COMMAND...: what the save has of sky light after rm and the command, before the chunk is at rest.
+removal_and() {
+    local wanted=$1
+    shift
+    echo 'fill 9' >"$M/chunks/$C/lights/sky.txt"
+    exec 8>>"$M/chunks/$C/blocks.txt"
+    want rm "$M/chunks/$C/lights/sky.txt"
+    want "$@"
+    [ "$1" = writes_stored_bytes ] || wants_not [ -e "$M/chunks/$C/lights/sky.txt" ]
+    want sync "$M/chunks/$C2/voxels.csv"
+    same "sky in the save after $1" "$(region sky "$S" ${V//,/ })" "$wanted"
+    exec 8>&-
+}
+
+edits() {
+    sed -i "s/,$B\$/,base:edited_$RANDOM/" "$M/chunks/$1/voxels.csv"
+}
+
+cuts() {
+    tail -n 1 "$M/chunks/$C/voxels.csv" >"$D/last"
+    truncate -s "-$(stat -c %s "$D/last")" "$M/chunks/$C/voxels.csv"
+}
+
+refused_edit() {
+    ! echo nonsense >"$M/chunks/$C/blocks.txt"
+}
+
+moves() {
+    mv "$M/chunks/$C" "$M/chunks/15_15_15" && mv "$M/chunks/15_15_15" "$M/chunks/$C"
+}
+
+writes_stored_bytes() {
+    "$TFS_BIN" cat "$PRISTINE" "chunks/$C/raw.bin" >"$D/raw.bin"
+    cp "$D/raw.bin" "$M/chunks/$C/raw.bin"
+}
+
+removals() {
+    local stored
+    stored=$(region sky "$PRISTINE" ${V//,/ })
+    up
+    removal_and NONE edits "$C"
+    removal_and 9 edits "$C2"
+    removal_and NONE cuts
+    removal_and 9 refused_edit
+    removal_and NONE moves
+    removal_and "$stored" writes_stored_bytes
+    want [ -e "$M/chunks/$C/lights/sky.txt" ]
+    down 3
+}
+
+# Its copy may be the only one.
+renamed_away_and_edited() {
+    up
+    exec 8>>"$M/chunks/$C/blocks.txt"
+    want mv "$M/chunks/$C/lights/sky.txt" "$M/chunks/$C/lights/sky.txt~"
+    want edits "$C"
+    exec 8>&-
+    want soon [ -e "$M/chunks/$C/lights/sky.txt" ]
+    want cmp "$M/chunks/$C/lights/sky.txt" "$M/chunks/$C/lights/sky.txt~"
+    down
+    changes "changed $C blocks"
 }
 
 removed_at_fsync_of_another_file() {
@@ -436,16 +499,19 @@ try 'a mapped scratch file' mapped_scratch
 try 'renamed while open' renamed_open_files
 try 'a chunk file moved over another' renamed_over_another
 try 'the cap of scratch files' cap
-try 'a chunk that is moved to a name that is none' moved_out_of_the_save
+try 'a chunk is not moved to a name that is none' moved_out_of_the_save
+try 'a chunk is not copied into another one' chunk_in_a_chunk
+try 'scratch files that are lost at unmount are named' lost_at_unmount
 try 'the hidden directory' names_of_the_log
 try 'long names' long_names
 try 'a file that was removed comes back' comes_back
-try 'it comes back at fsync of the directory' comes_back_at_fsync_of_the_directory
 try 'a file that was moved away comes back' moved_away_comes_back
 try 'a removed name is created anew' created_anew
 try 'rm of an optional file' removed_for_good
 try 'fsync of the directory ends the wait' removed_at_fsync_of_the_directory
 try 'an edit of the chunk ends it' removed_with_an_edit
+try 'what takes a removal along, and what does not' removals
+try 'a file that was renamed away is not removed' renamed_away_and_edited
 try 'fsync of another file ends it' removed_at_fsync_of_another_file
 try 'an optional file removed and brought back' removed_and_brought_back
 try 'entities.bin' entities_come_and_go

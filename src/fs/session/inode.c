@@ -222,7 +222,6 @@ void tfs_inode_attach(struct tfs_inodes *inodes, struct tfs_inode *inode,
     tfs_scratch_free(inodes->overlay, inode->scratch);
     inode->scratch = NULL;
     inode->node = *node;
-    inode->holds = false;
 }
 
 /* ---- open files ------------------------------------------------------------------------------ */

@@ -59,7 +59,6 @@ struct tfs_inode {
     const char *past_why; /* a sentence for those who write to it; NULL: it is still the file */
     /* What it said last, of handles that are outdated, with what they wrote since; or NULL. */
     struct tfs_blob *outdated;
-    bool holds; /* was unlinked while open: its whiteout waits for the last close */
 };
 
 struct tfs_inodes {

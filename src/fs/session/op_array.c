@@ -84,8 +84,6 @@ static void note_written(struct tfs_session *s, struct tfs_inode *inode)
     inode->array->told = false;
     inode->array->refused = 0;
     tfs_views_bump(&s->views, tfs_node_id(&inode->node));
-    tfs_fresh_touch(&s->overlay, &inode->node);
-    tfs_overlay_linger_group(&s->overlay, &inode->node);
 }
 
 /* What a failed write says is there in part: every commit answers its error, until the array is cut

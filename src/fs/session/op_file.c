@@ -136,8 +136,6 @@ void tfs_file_wrote(struct tfs_session *s, struct tfs_inode *inode, bool emptied
     if (inode->scratch == NULL) {
         (void)tfs_draft_take(inode->draft, emptied ? TFS_DRAFT_EMPTY : TFS_DRAFT_WRITE);
         tfs_views_bump(&s->views, tfs_node_id(&inode->node));
-        tfs_fresh_touch(&s->overlay, &inode->node);
-        tfs_overlay_linger_group(&s->overlay, &inode->node);
     } else {
         inode->scratch->mtime = inode->scratch->ctime = tfs_views_now(&s->views);
     }
@@ -194,7 +192,7 @@ void tfs_scan_begin(struct tfs_session *s, struct tfs_inode *inode, struct tfs_s
     if (inode->scratch != NULL || draft == NULL || !draft->ordered ||
         draft->state != TFS_DRAFT_WRITTEN || inode->node.scope != TFS_SCOPE_CHUNK ||
         draft->bytes.size > SCAN_MAX || draft->scanned > SCAN_WORK ||
-        tfs_fresh_find(&s->overlay, &inode->node) != NULL)
+        tfs_names_is_new(&s->names, &inode->node))
         return;
     scan->node = inode->node;
     tfs_ops_refresh(s, &scan->node);

@@ -135,8 +135,10 @@ static bool starts_from_text(struct tfs_session *s, const struct creating *c,
                              const struct tfs_node *node)
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    enum tfs_hiding hiding;
 
-    return (c->flags & (O_EXCL | O_TRUNC)) == 0 && tfs_whiteout_find(&s->overlay, node) == NULL &&
+    return (c->flags & (O_EXCL | O_TRUNC)) == 0 && tfs_names_is_new(&s->names, node) &&
+           tfs_names_hides(&s->names, node, &hiding) && hiding != TFS_HIDING_UNLINKED &&
            tfs_node_exists(branch->save, tfs_store_shown(branch->store), node) == 1;
 }
 
@@ -164,7 +166,7 @@ static int create_schema(struct tfs_session *s, struct creating *c, const struct
     if (result < 0)
         return result;
     /* The name comes back last: until now it could stay away. */
-    tfs_overlay_reveal(&s->overlay, &entry->node);
+    tfs_names_show(&s->names, &entry->node);
     struct tfs_node dir = tfs_ops_parent(s, &entry->node);
     tfs_ops_bump_directory(s, &dir);
     return 0;
@@ -507,24 +509,11 @@ void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, pid_t c
     if (handle->refused) {
         result = -ESTALE;
     } else if (flushes) {
-        tfs_fresh_touch(&s->overlay, &inode->node);
         result = submit_flush(s, inode, caller, reply);
     }
     pthread_mutex_unlock(&s->lock);
     if (!flushes || result < 0)
         tfs_reply_now(reply, result);
-}
-
-/* The whiteout of a file that was removed while it was open may end now. */
-static void release_whiteout(struct tfs_session *s, struct tfs_inode *inode)
-{
-    struct tfs_whiteout *whiteout = tfs_whiteout_find(&s->overlay, &inode->node);
-
-    inode->holds = false;
-    if (whiteout != NULL && whiteout->holders > 0) {
-        whiteout->holders--;
-        tfs_whiteout_linger(&s->overlay, whiteout);
-    }
 }
 
 /* The last writer is gone. Accepted bytes make room for the canonical text at once, and those that
@@ -563,12 +552,8 @@ void tfs_session_release(struct tfs_session *s, struct tfs_handle *handle)
     if (handle->blob != NULL)
         tfs_views_drop(&s->views, tfs_node_id(&inode->node), handle->stamp);
     tfs_handle_close(&s->inodes, handle);
-    if (inode->handles == 0 && inode->holds)
-        release_whiteout(s, inode);
-    if (inode->scratch == NULL)
-        tfs_fresh_touch(&s->overlay, &inode->node);
     if (writer && inode->scratch == NULL)
-        tfs_overlay_linger_group(&s->overlay, &inode->node);
+        tfs_names_touch(&s->names, &inode->node);
     if (writer && inode->writers == 0 && (inode->draft != NULL || inode->array != NULL))
         release_draft(s, inode);
     else

@@ -38,57 +38,29 @@ static void parent_changed(struct tfs_session *s, const struct tfs_node *node)
     tfs_ops_bump_directory(s, &parent);
 }
 
-/* Files beside chunks/ come with chunks. cp -r creates them after the chunks, and is told that they
- * exist if they show by then: all names of the new group are away until they are created, or until
- * nothing was written in it for a while. */
-static int hide_names(struct tfs_session *s, const struct tfs_node *top)
+/* Is the directory there, with those of its scope that the schema has? Then it stays. */
+static int keep(struct tfs_session *s, const struct tfs_node *node)
 {
-    const struct tfs_tree *tree = tfs_ops_branch(s, top)->save->tree;
-    const struct tfs_schema schema = tree->group;
-
-    for (unsigned i = 0; i < schema.count; i++) {
-        struct tfs_node node = tfs_node_sibling_file(top, i, 0);
-        if (tfs_whiteout_add(&s->overlay, &node) == NULL)
-            return -ENOMEM;
-    }
-    for (unsigned i = TFS_DIR_SUB; i < tfs_schema_end(schema); i++) {
-        struct tfs_node node = tfs_node_sibling_directory(top, i);
-        if (tfs_whiteout_add(&s->overlay, &node) == NULL)
-            return -ENOMEM;
-    }
-    return 0;
+    if (tfs_ops_visible(s, node) != 1)
+        return 0;
+    return tfs_names_add(&s->names, node);
 }
 
-/* What the schema has beside chunks/ stays as an empty directory, which rm -r removes. */
-static int keep_below(struct tfs_session *s, const struct tfs_node *dir)
-{
-    const struct tfs_branch *branch = tfs_ops_branch(s, dir);
-    struct tfs_node child;
-    size_t i = 0;
-    int result = 0;
-
-    while (result == 0 &&
-           tfs_tree_entry(branch->save, tfs_store_shown(branch->store), dir, i, &i, &child) == 1) {
-        if (!tfs_node_is_group(&child) || child.directory < TFS_DIR_SUB ||
-            tfs_overlay_hides(&s->overlay, &child))
-            continue;
-        result = tfs_overlay_add_group(&s->overlay, &child);
-        if (result == 0)
-            result = keep_below(s, &child);
-    }
-    return result;
-}
-
+/* rm -r removes directories after what was in them. */
 int tfs_group_keep(struct tfs_session *s, const struct tfs_node *chunk)
 {
-    struct tfs_node node = tfs_ops_parent(s, chunk);
-    bool fixed = tfs_ops_branch(s, chunk)->save->tree->fixed_groups;
+    const struct tfs_tree *tree = tfs_ops_branch(s, chunk)->save->tree;
+    const unsigned end = tfs_schema_end(tree->group);
+    struct tfs_node chunks = tfs_ops_parent(s, chunk), group, groups;
 
-    for (; tfs_node_is_group(&node) && !fixed; node = tfs_ops_parent(s, &node))
-        if (tfs_overlay_add_group(&s->overlay, &node) < 0 ||
-            (node.scope == TFS_SCOPE_GROUP && keep_below(s, &node) < 0))
-            return -ENOMEM;
-    return 0;
+    if (!tfs_node_is_group(&chunks) || tree->fixed_groups)
+        return 0;
+    group = tfs_ops_parent(s, &chunks);
+    groups = tfs_ops_parent(s, &group);
+    int result = keep(s, &groups);
+    for (group.directory = 0; group.directory < end && result == 0; group.directory++)
+        result = keep(s, &group);
+    return result;
 }
 
 int tfs_group_make(struct tfs_session *s, const struct tfs_node *node, struct tfs_error *err)
@@ -102,10 +74,13 @@ int tfs_group_make(struct tfs_session *s, const struct tfs_node *node, struct tf
                         tree->group_dir);
     if (tfs_group_check(branch->save, tfs_store_shown(branch->store), group, err) < 0)
         return err->code;
-    bool fresh = node->scope == TFS_SCOPE_GROUP && node->directory == TFS_DIR_TOP;
-    if ((fresh && hide_names(s, node) < 0) || tfs_overlay_add_group(&s->overlay, node) < 0)
+    const struct tfs_node up = tfs_ops_parent(s, node);
+    /* Files beside chunks/ come with chunks, and cp -r creates them after the chunks. */
+    if ((tfs_node_is_group(&up) && tfs_names_add(&s->names, &up) < 0) ||
+        (node->scope == TFS_SCOPE_GROUP && node->directory == TFS_DIR_TOP &&
+         tfs_names_make(&s->names, node, tree->group, TFS_HIDING_PASSES) < 0) ||
+        tfs_names_add(&s->names, node) < 0)
         return -ENOMEM;
-    tfs_overlay_reveal(&s->overlay, node);
     parent_changed(s, node);
     return 0;
 }
@@ -121,7 +96,7 @@ int tfs_group_remove(struct tfs_session *s, const struct tfs_node *node, struct 
     int result = tfs_ops_check_empty(s, node);
     if (result < 0)
         return result;
-    tfs_overlay_remove_group(&s->overlay, node);
+    tfs_names_drop(&s->names, node);
     parent_changed(s, node);
     return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * Directories of groups, as users make and remove them: see overlay.h. With the session's lock
+ * Directories of groups, as users make and remove them: see names.h. With the session's lock
  * held.
  */
 #ifndef TFS_FS_SESSION_OP_GROUP_H

@@ -1,7 +1,7 @@
 /*
  * Names: what a name stands for now, and removing, making and linking names. The schema's names lie
- * below (tree.h, existence.h); on top of them the overlay. Whatever changes the save goes to its
- * store as a job.
+ * below (tree.h, existence.h); on top of them what users did to them (names.h) and scratch files.
+ * Whatever changes the save goes to its store as a job.
  */
 #include <errno.h>
 #include <limits.h>
@@ -85,8 +85,11 @@ static int find_in_tree(struct tfs_session *s, struct tfs_need *need, const char
         key.group = group;
         entry->coordinate = true;
         if (!entry->schema)
-            entry->node = (struct tfs_node){
-                .scope = TFS_SCOPE_CHUNK, .store = branch->number, .key = key, .file = -1};
+            entry->node = (struct tfs_node){.scope = TFS_SCOPE_CHUNK,
+                                            .store = branch->number,
+                                            .key = key,
+                                            .slot = TFS_SLOT_NONE,
+                                            .file = -1};
     }
     return 0;
 }
@@ -130,6 +133,15 @@ int tfs_entry_check_shown(const struct tfs_entry *entry, struct tfs_error *err)
     return err->code;
 }
 
+/* `cp -r CHUNK OTHER` where the other chunk is there. */
+static bool is_chunk_in_chunk(const struct tfs_entry *entry, const char *name)
+{
+    struct tfs_key key;
+
+    return entry->scratch_dir == NULL && entry->branch != NULL &&
+           entry->dir.scope == TFS_SCOPE_CHUNK && tfs_chunk_name_parse(name, &key);
+}
+
 int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *entry,
                                const char *name, bool directory)
 {
@@ -139,7 +151,7 @@ int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *en
         return -EROFS;
     if (entry->scratch_dir != NULL && (entry->scratch_dir->flags & TFS_SCRATCH_CONTROL) != 0)
         return -EPERM;
-    if (entry->coordinate)
+    if (entry->coordinate || (directory && is_chunk_in_chunk(entry, name)))
         return -EINVAL;
     /* A mistyped coordinate or number must not become a directory of no effect. */
     bool numbers = entry->scratch_dir == NULL &&
@@ -281,25 +293,19 @@ static int unlink_schema(struct tfs_session *s, struct tfs_need *need, const str
     int result = make_orphan(s, need, inode, &orphan);
     if (result < 0)
         return result;
-    struct tfs_whiteout *whiteout = tfs_whiteout_add(&s->overlay, node);
-    if (whiteout == NULL) {
+    if (tfs_names_hide(&s->names, node, TFS_HIDING_UNLINKED) < 0) {
         tfs_scratch_free(&s->overlay, orphan);
         return -ENOMEM;
     }
-    whiteout->unlinked = true;
-    tfs_overlay_linger_chunk(&s->overlay, node, tfs_ops_branch(s, node)->save->tree);
     if (inode != NULL && inode->handles > 0) {
         if (orphan != NULL)
             tfs_ops_orphan(s, inode, orphan);
         else
             tfs_ops_leave(s, inode);
-        inode->holds = true;
-        whiteout->holders = 1;
     } else if (inode != NULL) {
         tfs_inode_end_draft(inode);
         tfs_inode_drop(&s->inodes, inode);
     }
-    tfs_fresh_hide(&s->overlay, node);
     struct tfs_node dir = tfs_ops_parent(s, node);
     tfs_ops_bump_directory(s, &dir);
     return 0;
@@ -361,10 +367,9 @@ static int mkdir_schema(struct tfs_session *s, struct naming *c, const struct tf
         return result < 0 ? result : tfs_ops_attr_node(s, NULL, &entry->node, c->attr);
     }
     if (entry->node.file >= 0 || entry->node.scope == TFS_SCOPE_ROOT ||
-        !tfs_overlay_hides(&s->overlay, &entry->node))
+        !tfs_names_hides(&s->names, &entry->node, NULL))
         return -EPERM;
-    tfs_overlay_reveal(&s->overlay, &entry->node);
-    tfs_fresh_touch(&s->overlay, &entry->node);
+    tfs_names_show(&s->names, &entry->node);
     return tfs_ops_attr_node(s, NULL, &entry->node, c->attr);
 }
 
@@ -386,7 +391,10 @@ static void refuse_number(const struct tfs_entry *entry, struct tfs_error *err)
 {
     const struct tfs_tree *tree = entry->branch->save->tree;
 
-    if (tfs_holds_groups(&entry->dir))
+    if (entry->dir.scope == TFS_SCOPE_CHUNK)
+        tfs_fail(err, -EINVAL,
+                 "a chunk has no chunk in it: copy the files, or onto a coordinate that is free");
+    else if (tfs_holds_groups(&entry->dir))
         tfs_fail(err, -EINVAL, "a directory in %s is named N, a plain decimal number from %u on",
                  tree->group_dir, tfs_group_label(tree));
     else
@@ -446,26 +454,13 @@ static int rmdir_scratch(struct tfs_session *s, struct tfs_link *link)
     return 0;
 }
 
-/* Was a file of it removed a moment ago? */
-static bool has_whiteout(struct tfs_session *s, const struct tfs_entry *entry)
-{
-    const struct tfs_doc *doc = tfs_store_shown(entry->branch->store);
-    struct tfs_node child;
-    size_t i = 0;
-
-    while (tfs_tree_name_of_schema(entry->branch->save, doc, &entry->node, i, &i, &child) == 1)
-        if (tfs_whiteout_find(&s->overlay, &child) != NULL)
-            return true;
-    return false;
-}
-
 /* git passes over a directory that is not empty: the log says why the chunk is still there. */
 static int rmdir_chunk(struct tfs_session *s, const struct tfs_entry *entry, struct naming *c)
 {
     /* A tile is refused with its sentence, whatever is in it. */
     int result =
         tfs_chunks_are_fixed(entry->branch->save) ? 0 : tfs_ops_check_empty(s, &entry->node);
-    if (result == -ENOTEMPTY && has_whiteout(s, entry))
+    if (result == -ENOTEMPTY && tfs_names_of(&s->names, &entry->node) != NULL)
         tfs_fail(&c->err, result,
                  "the chunk stays, because not all of its files were removed; trees of other files "
                  "need a mount with their -o views=");
@@ -484,11 +479,7 @@ static int rmdir_below_chunk(struct tfs_session *s, const struct tfs_entry *entr
     int result = tfs_ops_check_empty(s, &entry->node);
     if (result < 0)
         return result;
-    tfs_fresh_hide(&s->overlay, &entry->node);
-    if (tfs_whiteout_add(&s->overlay, &entry->node) == NULL)
-        return -ENOMEM;
-    tfs_overlay_linger_chunk(&s->overlay, &entry->node, entry->branch->save->tree);
-    return 0;
+    return tfs_names_hide(&s->names, &entry->node, TFS_HIDING_PASSES);
 }
 
 static int try_rmdir(struct tfs_session *s, void *call, struct tfs_need *need)

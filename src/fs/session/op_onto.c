@@ -279,10 +279,8 @@ static int prepare_names(struct tfs_session *s, const struct tfs_rename_work *wo
         result = tfs_ops_prepare_orphan(s, m->old, flags, (struct tfs_span){0}, &m->orphan);
     }
     if (result == 0 && inode->scratch == NULL) {
-        struct tfs_whiteout *whiteout = tfs_whiteout_add(&s->overlay, &inode->node);
-        if (whiteout != NULL)
-            whiteout->unlinked = true; /* its content is in the other file now */
-        result = whiteout != NULL ? 0 : -ENOMEM;
+        /* Its content is in the other file now. */
+        result = tfs_names_hide(&s->names, &inode->node, TFS_HIDING_UNLINKED);
     }
     if (result < 0) {
         tfs_scratch_free(&s->overlay, m->orphan);
@@ -296,7 +294,7 @@ static void leave_old_name(struct tfs_session *s, const struct tfs_rename_work *
     const struct tfs_inode *inode = work->work.inode;
 
     if (inode->scratch == NULL)
-        return; /* it has its whiteout */
+        return; /* it is hidden */
     if (inode->scratch->link != NULL)
         tfs_link_remove(&s->overlay, inode->scratch->link);
 }
@@ -350,7 +348,7 @@ static void move_name(struct tfs_session *s, const struct tfs_rename_work *work,
     tfs_inode_end_array(inode);
     tfs_inode_attach(&s->inodes, inode, &work->to);
     inode->draft = m->draft;
-    tfs_overlay_reveal(&s->overlay, &work->to);
+    tfs_names_show(&s->names, &work->to);
     tfs_views_restamp(&s->views, tfs_node_id(&work->to));
     tfs_notify_stale(s->notify, inode->id);
 }

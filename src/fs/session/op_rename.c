@@ -125,16 +125,15 @@ static int leave_schema(struct tfs_session *s, struct renaming *r, struct tfs_in
                         struct tfs_scratch *orphan)
 {
     struct tfs_scratch *replaced = NULL;
-    int result = tfs_whiteout_add(&s->overlay, &r->from.node) != NULL ? 0 : -ENOMEM;
+    int result = tfs_names_hide(&s->names, &r->from.node, TFS_HIDING_PASSES);
 
     if (result == 0)
         result = tfs_link_replace(&s->overlay, r->new_parent, r->new_name, orphan, &replaced);
     if (result < 0) {
-        tfs_whiteout_remove(&s->overlay, &r->from.node);
+        tfs_names_show(&s->names, &r->from.node);
         tfs_scratch_free(&s->overlay, orphan);
         return result;
     }
-    orphan->flags |= TFS_SCRATCH_LEFT;
     tfs_ops_orphan(s, inode, orphan);
     drop_replaced(s, replaced);
     return 0;
@@ -154,7 +153,7 @@ static int check_room(struct tfs_session *s, const struct tfs_node *node)
                : 0;
 }
 
-/* A file of the schema becomes a scratch file (a backup); its own name is a whiteout. */
+/* A file of the schema becomes a scratch file (a backup); its own name is hidden. */
 static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct tfs_need *need)
 {
     const struct tfs_node *node = &r->from.node;
@@ -183,7 +182,6 @@ static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct t
         if (result == 0)
             result = leave_schema(s, r, inode, orphan);
         tfs_inode_drop(&s->inodes, inode);
-        tfs_fresh_touch(&s->overlay, node);
     }
     tfs_blob_unref(content);
     return inode != NULL ? result : -ENOMEM;
@@ -191,11 +189,14 @@ static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct t
 
 /* ---- chunk directories ----------------------------------------------------------------------- */
 
+/* To what is no coordinate mv would copy it, into memory. */
 static int move_chunk(struct renaming *r)
 {
     /* Refused with a sentence when it comes to it. */
     bool fixed = tfs_chunks_are_fixed(r->from.branch->save);
-    if (!r->to.coordinate || r->new_parent != r->parent)
+    if (!r->to.coordinate)
+        return tfs_fail(&r->err, -EPERM, "a chunk moves to a coordinate, X_Y_Z, and nowhere else");
+    if (r->new_parent != r->parent)
         return fixed ? -EPERM : -EXDEV;
     if (r->to.schema && !fixed)
         return -EEXIST;

@@ -24,9 +24,7 @@ static size_t count_directories(struct tfs_session *s, const struct tfs_node *di
     size_t count = tfs_link_directories(&s->overlay, tfs_node_id(dir));
 
     if (branch != NULL)
-        return count + tfs_tree_subdirectories(branch->save, tfs_store_shown(branch->store), dir) +
-               tfs_overlay_count_groups(&s->overlay, branch->save, tfs_store_shown(branch->store),
-                                        dir) -
+        return count + tfs_tree_subdirectories(branch->save, tfs_store_shown(branch->store), dir) -
                (tfs_node_id(dir) == 1); /* .terrainfs */
     for (uint32_t i = 1; i < s->above_count; i++)
         count += s->above[i].parent == dir->slot;
@@ -35,13 +33,16 @@ static size_t count_directories(struct tfs_session *s, const struct tfs_node *di
     return count - (dir->slot == 0);
 }
 
-/* 1, as for other filesystems that do not count: not all of the directory is known yet. */
+/* 1, as for other filesystems that do not count: not all of the directory is known yet, or
+ * directories of groups were made. */
 static nlink_t count_links(struct tfs_session *s, const struct tfs_node *dir)
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, dir);
+    const struct tfs_doc *doc = branch != NULL ? tfs_store_shown(branch->store) : NULL;
 
-    if (branch != NULL && dir->scope == TFS_SCOPE_ROOT &&
-        tfs_save_lacks(branch->save, tfs_store_shown(branch->store), NULL))
+    if (branch != NULL && dir->scope != TFS_SCOPE_CHUNK &&
+        ((dir->scope == TFS_SCOPE_ROOT && tfs_save_lacks(branch->save, doc, NULL)) ||
+         tfs_names_adds(&s->names, branch->save, doc, dir->store)))
         return 1;
     return (nlink_t)(2 + count_directories(s, dir));
 }
@@ -172,7 +173,7 @@ static void update_status(struct tfs_session *s)
     tfs_buf_printf(b, "commits: %llu\n", (unsigned long long)commits);
     tfs_buf_printf(b, "journal: %zu\n", journaled);
     tfs_buf_printf(b, "unsaved: %s\n", unsaved ? "yes" : "no");
-    tfs_buf_printf(b, "hidden: %zu\n", tfs_overlay_count_hidden(&s->overlay));
+    tfs_buf_printf(b, "hidden: %zu\n", tfs_names_count(&s->names));
     tfs_buf_printf(b, "scratch: %llu of %llu bytes\n", (unsigned long long)s->overlay.used,
                    (unsigned long long)s->overlay.limit);
 }

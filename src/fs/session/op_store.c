@@ -235,19 +235,6 @@ static bool on_is_editing(void *arg, struct tfs_store *store)
 
 /* ---- what is due ----------------------------------------------------------------------------- */
 
-/* Shows the names that were not created in a new chunk directory. */
-static void reveal(struct tfs_branch *branch, struct tfs_fresh *fresh)
-{
-    struct tfs_session *s = branch->session;
-    struct tfs_node node = fresh->node;
-
-    for (unsigned i = 0; i < TFS_FILES_MAX; i++) {
-        stale_node(branch, &node);
-        node.directory = TFS_DIR_SUB + i;
-    }
-    tfs_fresh_remove(&s->overlay, &node);
-}
-
 /* Is its last writer gone, without a check under way? */
 static bool is_left(const struct tfs_inode *inode)
 {
@@ -280,27 +267,18 @@ static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
 {
     struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
-    struct tfs_whiteout *whiteout;
-    struct tfs_fresh *fresh;
-    int64_t now = tfs_now_ms(), next = 0;
-    size_t at = 0;
-    bool revealed = false;
+    const int64_t now = tfs_now_ms();
+    bool shown;
 
     (void)store;
     pthread_mutex_lock(&s->lock);
-    while ((whiteout = tfs_whiteout_expire(&s->overlay, branch->number, now, last, &at, &next)) !=
-           NULL)
-        (void)tfs_ops_end_whiteout(s, &whiteout->node, NULL, false); /* else it lingers once more */
-    while ((fresh = tfs_fresh_expire(&s->overlay, branch->number, now, &next)) != NULL) {
-        reveal(branch, fresh);
-        revealed = true;
-    }
+    int64_t next = tfs_rest_tick(branch, now, last, &shown);
     if (s->retry_at != 0 && s->retry_at <= now)
         tfs_ops_check_left(s, false);
     next = tfs_sooner(next, s->retry_at);
     pthread_mutex_unlock(&s->lock);
     /* No answer of a job brings it along. */
-    if (revealed)
+    if (shown)
         tfs_notify_then(s->notify, NULL, NULL);
     return next;
 }
@@ -309,8 +287,14 @@ static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
 
 static void reply(struct tfs_work *work)
 {
+    struct tfs_session *s = work->branch->session;
     int result = work->job.result;
 
+    if (work->begins != NULL) {
+        pthread_mutex_lock(&s->lock);
+        tfs_names_touch(&s->names, work->begins);
+        pthread_mutex_unlock(&s->lock);
+    }
     if (work->reply.done != NULL)
         work->reply.done(work->reply.arg, result,
                          result == 0 && work->has_attr ? &work->attr : NULL);
@@ -336,9 +320,9 @@ static void on_answer(void *arg, struct tfs_store *store, struct tfs_job *jobs)
     struct tfs_job **at = &jobs;
 
     (void)store;
-    for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
-        tfs_ops_end_carried((struct tfs_work *)job);
-    }
+    for (struct tfs_job *job = jobs; job != NULL; job = job->next)
+        if (job->undone)
+            tfs_rest_taken((struct tfs_work *)job, false);
     while (*at != NULL) {
         struct tfs_job *job = *at;
         if (((struct tfs_work *)job)->urgent) {

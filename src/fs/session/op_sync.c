@@ -29,51 +29,18 @@ static int apply_sync(struct tfs_job *job, bool last)
 
 static const struct tfs_job_kind sync_kind = {apply_sync, NULL};
 
-/* A barrier on a file of a chunk covers the removals in that chunk; one on a root file, all. Files
- * that are not optional are left alone: they would only show again. */
-static bool is_covered(struct tfs_session *s, const struct tfs_node *file,
-                       const struct tfs_whiteout *whiteout)
-{
-    const struct tfs_node *removed = &whiteout->node;
-
-    if (!whiteout->unlinked || removed->file < 0 || removed->store != file->store)
-        return false;
-    const struct tfs_branch *branch = tfs_ops_branch(s, removed);
-    return (tfs_node_file(branch->save, removed)->flags & TFS_FILE_OPTIONAL) != 0 &&
-           (file->scope == TFS_SCOPE_ROOT ||
-            (removed->scope == TFS_SCOPE_CHUNK && file->slot == removed->slot));
-}
-
-/* Ends the whiteouts of the directory, due or not; those of the whole save where it is the root of
- * that, or above it. */
-static void end_whiteouts(struct tfs_session *s, const struct tfs_node *root, uint64_t dir,
-                          bool above, struct sync_work *work)
-{
-    const bool all = above || tfs_node_id(root) == dir;
-    struct tfs_map_cell cell;
-
-    for (size_t at = 0; tfs_map_next(&s->overlay.whiteouts, &at, &cell);) {
-        const struct tfs_whiteout *whiteout = cell.value;
-        struct tfs_node parent = tfs_ops_parent(s, &whiteout->node);
-        const bool within = tfs_node_id(&parent) == dir;
-        if ((within || (all && is_covered(s, root, whiteout))) &&
-            tfs_ops_end_whiteout(s, &whiteout->node, &work->ended, !within) < 0)
-            work->ended = -ENOMEM;
-    }
-}
-
-/* `above`: the directory lies above the branch. */
-static int submit_sync(struct tfs_session *s, struct tfs_branch *branch, uint64_t dir, bool above,
+/* A barrier on what this node of the branch is, or has in it. */
+static int submit_sync(struct tfs_session *s, struct tfs_branch *branch, struct tfs_node node,
                        struct tfs_reply reply)
 {
-    struct tfs_node root = TFS_NODE_ROOT;
     struct sync_work *work = tfs_work_create(sizeof(*work), &sync_kind, branch, NULL, reply);
 
     if (work == NULL)
         return -ENOMEM;
     work->work.job.barrier = true;
-    root.store = branch->number;
-    end_whiteouts(s, &root, dir, above, work);
+    node.store = branch->number;
+    if (tfs_rest_sync(s, &node, &work->ended) < 0)
+        work->ended = -ENOMEM;
     tfs_work_submit(&work->work);
     return 0;
 }
@@ -91,7 +58,7 @@ static void one_done(void *arg, int result, const struct tfs_attr *attr)
     free(all);
 }
 
-static int submit_all(struct tfs_session *s, uint64_t dir, struct tfs_reply reply)
+static int submit_all(struct tfs_session *s, struct tfs_reply reply)
 {
     struct sync_all *all = malloc(sizeof(*all));
 
@@ -102,7 +69,7 @@ static int submit_all(struct tfs_session *s, uint64_t dir, struct tfs_reply repl
     atomic_init(&all->result, 0);
     for (size_t i = 0; i < s->branch_count; i++) {
         struct tfs_reply one = {one_done, all};
-        if (submit_sync(s, &s->branches[i], dir, true, one) < 0)
+        if (submit_sync(s, &s->branches[i], TFS_NODE_ROOT, one) < 0)
             one_done(all, -ENOMEM, NULL);
     }
     return 0;
@@ -125,28 +92,14 @@ void tfs_session_fsync_directory(struct tfs_session *s, uint64_t id, struct tfs_
     struct tfs_node node;
 
     pthread_mutex_lock(&s->lock);
-    struct tfs_branch *branch = s->branch_count == 1 ? &s->branches[0] : branch_of(s, id, &node);
-    int result =
-        branch != NULL ? submit_sync(s, branch, id, false, reply) : submit_all(s, id, reply);
+    struct tfs_branch *branch = branch_of(s, id, &node);
+    int result = branch != NULL ? submit_sync(s, branch, node, reply) : submit_all(s, reply);
     pthread_mutex_unlock(&s->lock);
     if (result < 0)
         tfs_reply_now(reply, result);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
-
-static void end_covered(struct tfs_session *s, const struct tfs_node *file,
-                        struct tfs_flush_work *work)
-{
-    struct tfs_map_cell cell;
-
-    for (size_t at = 0; tfs_map_next(&s->overlay.whiteouts, &at, &cell);) {
-        const struct tfs_whiteout *whiteout = cell.value;
-        if (is_covered(s, file, whiteout) &&
-            tfs_ops_end_whiteout(s, &whiteout->node, &work->ended, true) < 0)
-            work->ended = -ENOMEM;
-    }
-}
 
 void tfs_session_fsync(struct tfs_session *s, struct tfs_handle *handle, struct tfs_reply reply)
 {
@@ -161,8 +114,8 @@ void tfs_session_fsync(struct tfs_session *s, struct tfs_handle *handle, struct 
                                           branch != NULL ? branch : &s->branches[0], inode, reply);
     if (work != NULL) {
         work->work.job.barrier = true;
-        if (inode->scratch == NULL)
-            end_covered(s, &inode->node, work);
+        if (inode->scratch == NULL && tfs_rest_sync(s, &inode->node, &work->ended) < 0)
+            work->ended = -ENOMEM;
         tfs_work_submit(&work->work);
     }
     pthread_mutex_unlock(&s->lock);

@@ -119,9 +119,9 @@ int tfs_ops_visible(struct tfs_session *s, const struct tfs_node *node)
 
     if (branch == NULL)
         return 1;
-    if (tfs_overlay_hides(&s->overlay, node))
+    if (tfs_names_hides(&s->names, node, NULL))
         return 0;
-    if (tfs_overlay_has_group(&s->overlay, node))
+    if (tfs_node_is_group(node) && tfs_names_made(&s->names, node))
         return 1;
     const struct tfs_inode *inode = node->file >= 0 ? tfs_inode_of(&s->inodes, node) : NULL;
     if (inode != NULL && inode->draft != NULL)
@@ -646,5 +646,6 @@ void tfs_work_free(struct tfs_work *work)
     if (work->release != NULL)
         work->release(work);
     tfs_job_release(&work->job);
+    free(work->carried);
     free(work);
 }

@@ -5,6 +5,7 @@
  *   op_stat.c     what stat(2) says of them; files that become scratch files
  *   op_array.c    arrays that are open for writing, and what they were
  *   op_chunks.c   chunks that are read when somebody asks for them
+ *   op_rest.c     directories at rest; optional files that are stored as absent
  *   op_edit.c     texts and chunk directories -> edits of the shown document; by stores' threads
  *   op_close.c    what closes check, and what becomes of drafts then; as well
  *   op_onto.c     truncates by name and renames onto files of the schema; as well
@@ -20,10 +21,11 @@
  *   op_sync.c     fsync, and saves that other programs changed
  *   session.c     opening, ending
  *
- * The lock. `lock` guards the overlay, the inodes with their drafts, the quarantine, and which
- * document each store shows: it is held when a store publishes. A function is called with the lock
- * held and keeps it, unless the comment above it says that it takes the lock itself. Stores, views
- * and notifications have locks of their own, which are taken after this one; a store's `io` before.
+ * The lock. `lock` guards names, the overlay, the inodes with their drafts, the quarantine, and
+ * which document each store shows: it is held when a store publishes. A function is called with the
+ * lock held and keeps it, unless the comment above it says that it takes the lock itself. Stores,
+ * views and notifications have locks of their own, which are taken after this one; a store's `io`
+ * before.
  *
  * Attempts. A verb is tried under the lock. Where it needs bytes that are not rendered it ends with
  * TFS_NEEDS_BYTES, having changed nothing that it would not do again; they are rendered without the
@@ -35,12 +37,13 @@
 #include <pthread.h>
 
 #include "fs/tree/kept_times.h"
+#include "fs/session/names.h"
 #include "fs/session/quarantine.h"
 #include "fs/session/reserve.h"
 #include "fs/session/session.h"
 #include "fs/store/store.h"
 
-#define TFS_LINGER_MS   2000
+#define TFS_REST_MS     2000
 #define TFS_RETRY_MS    1000
 #define TFS_CLOSING_MS  10000
 #define TFS_FRAGMENT_MS 100
@@ -92,6 +95,7 @@ struct tfs_session {
 
     struct tfs_notify *notify;
     struct tfs_views views;
+    struct tfs_names names;
     struct tfs_overlay overlay;
     struct tfs_inodes inodes;
     struct tfs_quarantine quarantine;
@@ -241,7 +245,9 @@ struct tfs_work {
     struct tfs_reply reply;
     struct tfs_inode *inode;           /* held by inode->uses; NULL: none */
     bool urgent;                       /* answered before caches are invalidated */
-    bool carries;                      /* its edit stores removed files as absent */
+    struct tfs_node *carried;          /* files that its edit stores as absent, because they were */
+    size_t carried_count;              /* unlinked before */
+    const struct tfs_node *begins;     /* the time of this directory begins with the answer */
     const struct tfs_written *written; /* comes in place of the text; NULL: there is a text */
     struct tfs_prepared *prepared;     /* of the text; NULL: nothing is */
     bool has_attr;
@@ -301,6 +307,22 @@ void tfs_ops_leave_bounds(struct tfs_branch *branch, const struct tfs_publicatio
  * with get the bytes that it takes from the save. Takes the lock. */
 void tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *change);
 
+/* ---- op_rest.c ------------------------------------------------------------------------------- */
+
+/* An accepted edit of a chunk takes the unlinked optional files of that chunk along, so that the
+ * save never holds the edit without the removal that came before it. Other chunks do not: a program
+ * that unlinks a file to create it again must be able to take its time. `self` is a file of the
+ * chunk, which itself comes back with the edit, or its directory; or a file of the root: all chunks
+ * that the edit changed. By the store's thread, without the lock; 0 or -ENOMEM. */
+int tfs_rest_take(struct tfs_work *work, struct tfs_edit *edit, const struct tfs_node *self);
+/* That edit was accepted, or taken back: then they wait on. Takes the lock. */
+void tfs_rest_taken(struct tfs_work *work, bool taken);
+/* A barrier on this node of the schema: unlinked optional files of its chunk, or of all of the
+ * save, are stored as absent by jobs before it. *result: why one was not; 0 or -ENOMEM. */
+int tfs_rest_sync(struct tfs_session *s, const struct tfs_node *node, int *result);
+/* Ends what is at rest in a tree (`all`: everything). When there is more to come, 0: not known. */
+int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all, bool *shown);
+
 /* ---- op_edit.c, by the store's thread, without the lock -------------------------------------- */
 
 /* Puts `text` for `node` on the shown document. */
@@ -314,21 +336,6 @@ struct tfs_chunk_work {
 };
 
 extern const struct tfs_job_kind tfs_make_chunk, tfs_remove_chunk, tfs_move_chunk;
-
-/* The end of a whiteout: an optional file that did not come back is stored as absent. */
-struct tfs_end_work {
-    struct tfs_work work;
-    struct tfs_node node;
-    int *result;       /* of the barrier that waits for it, if it fails; NULL: there is none */
-    bool passing_only; /* the barrier hears only that it could not be done now */
-};
-
-/* Submits it: 0 or -ENOMEM. */
-int tfs_ops_end_whiteout(struct tfs_session *s, const struct tfs_node *node, int *result,
-                         bool passing_only);
-/* The removals that the job's edit carries are over, unless the edit was not made or was taken
- * back: then they wait on. Takes the lock. */
-void tfs_ops_end_carried(struct tfs_work *work);
 
 /* ---- op_close.c ------------------------------------------------------------------------------ */
 

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/print.h"
 #include "fs/session/op_file.h"
-#include "fs/tree/schema.h"
 #include "formats/unsaved.h"
 
 #define NAMED_MAX 20 /* scratch files that are named when they go with the mount */
@@ -24,7 +23,7 @@ static void set_options(struct tfs_session *s, const struct tfs_session_options 
 {
     s->options = *options;
     if (s->options.linger_ms == 0)
-        s->options.linger_ms = TFS_LINGER_MS;
+        s->options.linger_ms = TFS_REST_MS;
     if (s->options.fragment_ms == 0)
         s->options.fragment_ms = TFS_FRAGMENT_MS;
     if (s->options.closing_ms == 0)
@@ -152,7 +151,8 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
     set_options(s, options);
     s->events = events != NULL ? *events : (struct tfs_events){0};
     tfs_views_init(&s->views, (size_t)options->cache_limit, options->changes_limit);
-    tfs_overlay_init(&s->overlay, options->scratch_limit, s->options.linger_ms);
+    tfs_names_init(&s->names, s->options.linger_ms);
+    tfs_overlay_init(&s->overlay, options->scratch_limit);
     tfs_inodes_init(&s->inodes, &s->overlay);
     int result = tfs_reserve_open(&s->reserve, err);
     if (result == 0)
@@ -177,29 +177,6 @@ int tfs_session_add_file(struct tfs_session *s, const char *name, struct tfs_spa
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Has some file of the schema this name? */
-static bool is_name_of_file(const struct tfs_tree *tree, const char *name)
-{
-    for (unsigned i = 0; i < tree->root.count + tree->chunk.count; i++) {
-        const struct tfs_file *file =
-            i < tree->root.count ? &tree->root.files[i] : &tree->chunk.files[i - tree->root.count];
-        if (strcmp(tfs_schema_file_name(file), name) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Was it a file of the save, which the save lacks now? */
-static bool is_only_copy(struct tfs_session *s, const struct tfs_inode *inode)
-{
-    /* Else it was made here, and its inode has no node. */
-    if ((inode->scratch->flags & TFS_SCRATCH_LEFT) == 0)
-        return false;
-    const struct tfs_branch *branch = tfs_ops_branch(s, &inode->node);
-    return branch != NULL &&
-           tfs_node_exists(branch->save, tfs_store_shown(branch->store), &inode->node) != 1;
-}
-
 /* Behind what is in `out`. */
 static void add_path(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_buf *out)
 {
@@ -211,29 +188,12 @@ static void add_path(struct tfs_session *s, const struct tfs_inode *inode, struc
     tfs_buf_release(&path);
 }
 
-/* Is a part of its path hidden? Such directories are programs' own: trash, partial copies. */
-static bool is_hidden(struct tfs_session *s, const struct tfs_inode *inode)
+/* Programs leave hidden files and backups, and nobody misses them. */
+static bool is_missed(const struct tfs_inode *inode)
 {
-    struct tfs_buf path = {0};
+    const char *name = inode->scratch->link->name;
 
-    tfs_buf_u8(&path, '/');
-    add_path(s, inode, &path);
-    tfs_buf_u8(&path, 0);
-    bool hidden = !path.failed && strstr((const char *)path.data, "/.") != NULL;
-    tfs_buf_release(&path);
-    return hidden;
-}
-
-/* Does a scratch file with a name hold what the save held? cp and mv keep the names of files;
- * editors give swap files and backups other ones. */
-static bool is_copy(struct tfs_session *s, const struct tfs_inode *inode)
-{
-    if (inode->scratch->kind != TFS_SCRATCH_FILE || is_hidden(s, inode))
-        return false;
-    for (size_t i = 0; i < s->branch_count; i++)
-        if (is_name_of_file(s->branches[i].save->tree, inode->scratch->link->name))
-            return true;
-    return is_only_copy(s, inode);
+    return name[0] != '.' && name[strlen(name) - 1] != '~';
 }
 
 /* The next scratch file or directory of users: start with *at = 0; NULL: there is no more. */
@@ -249,16 +209,6 @@ static const struct tfs_inode *next_scratch(const struct tfs_session *s, size_t 
             return inode;
     }
     return NULL;
-}
-
-static size_t count_copies(struct tfs_session *s)
-{
-    const struct tfs_inode *inode;
-    size_t count = 0;
-
-    for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;)
-        count += is_copy(s, inode);
-    return count;
 }
 
 /* The highest scratch directory that it lies in, or itself. */
@@ -279,8 +229,7 @@ static size_t count_lost(struct tfs_session *s, const struct tfs_inode *top)
     size_t count = 0;
 
     for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;)
-        count += inode->scratch->kind != TFS_SCRATCH_DIRECTORY && topmost(s, inode) == top &&
-                 !is_copy(s, inode);
+        count += inode->scratch->kind != TFS_SCRATCH_DIRECTORY && topmost(s, inode) == top;
     return count;
 }
 
@@ -293,7 +242,7 @@ static void tell_scratch(struct tfs_session *s)
     size_t named = 0, more = 0, lost;
 
     for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;) {
-        if (topmost(s, inode) != inode)
+        if (topmost(s, inode) != inode || !is_missed(inode))
             continue;
         if (named == NAMED_MAX || names.size > PATH_MAX) {
             more++;
@@ -380,27 +329,6 @@ static int add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
     return failed;
 }
 
-static int add_copies(struct tfs_session *s, struct tfs_unsaved *unsaved)
-{
-    const struct tfs_inode *inode;
-    int failed = 0;
-
-    for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;) {
-        struct tfs_buf path = {0};
-        if (!is_copy(s, inode))
-            continue;
-        tfs_buf_add_text(&path, "scratch/");
-        add_path(s, inode, &path);
-        tfs_buf_u8(&path, 0);
-        int result = path.failed ? -ENOMEM
-                                 : add(unsaved, (const char *)path.data,
-                                       tfs_buf_span(&inode->scratch->bytes));
-        failed = tfs_first_failure(failed, result);
-        tfs_buf_release(&path);
-    }
-    return failed;
-}
-
 static int add_changes(struct tfs_session *s, const struct tfs_branch *branch,
                        struct tfs_unsaved *unsaved)
 {
@@ -429,7 +357,6 @@ static int fill(void *arg, struct tfs_unsaved *unsaved)
         if (differs(&s->branches[i]))
             failed = tfs_first_failure(failed, add_changes(s, &s->branches[i], unsaved));
     failed = tfs_first_failure(failed, add_drafts(s, unsaved));
-    failed = tfs_first_failure(failed, add_copies(s, unsaved));
     return tfs_first_failure(failed, tfs_quarantine_each(&s->quarantine, add, unsaved));
 }
 
@@ -441,43 +368,26 @@ static int count_one(void *arg, const char *path, struct tfs_span bytes)
     return 0;
 }
 
-/* Refused texts and copies, with a verb behind them. */
-static void print_kept(size_t refused, size_t copies, struct tfs_buf *out)
-{
-    if (refused > 0)
-        tfs_buf_printf(out, "%zu refused text%s", refused, refused == 1 ? "" : "s");
-    tfs_buf_add_text(out, refused > 0 && copies > 0 ? " and " : "");
-    if (copies > 0)
-        tfs_buf_printf(out, "%zu scratch cop%s of the save", copies,
-                       copies == 1 ? "y of a file" : "ies of files");
-    tfs_buf_add_text(out, refused + copies == 1 ? " is" : " are");
-    tfs_buf_u8(out, 0);
-}
-
 /* What is left, and where it is now; NULL without memory. `saved`: all edits are in the save.
  * `result`: of storing it. */
 static char *say_left(struct tfs_session *s, bool saved, const char *dir, int result)
 {
     const char *incomplete = result < 0 ? " (not complete: writing there failed too)" : "";
-    struct tfs_buf kept = {0};
     char *said = NULL;
     size_t count = 0;
     int length;
 
     (void)tfs_quarantine_each(&s->quarantine, count_one, &count);
-    print_kept(count, count_copies(s), &kept);
     if (dir == NULL)
-        length = tfs_print(
-            &said, "%s kept beside the save: %s",
-            saved ? "refused texts and copies could not be" : "edits could not be saved, nor",
-            strerror(-result));
+        length = tfs_print(&said, "%s kept beside the save: %s",
+                           saved ? "refused texts could not be" : "edits could not be saved, nor",
+                           strerror(-result));
     else if (saved)
-        length = tfs_print(&said, "%s kept in %s%s", kept.failed ? "files are" : (char *)kept.data,
-                           dir, incomplete);
+        length = tfs_print(&said, "%zu refused text%s kept in %s%s", count,
+                           count == 1 ? " is" : "s are", dir, incomplete);
     else
         length = tfs_print(&said, "not everything could be saved; what was not is in %s%s", dir,
                            incomplete);
-    tfs_buf_release(&kept);
     return length < 0 ? NULL : said;
 }
 
@@ -548,7 +458,7 @@ int tfs_session_finish(struct tfs_session *s)
         if (!differs(&s->branches[i]))
             keep_times(s, &s->branches[i]);
     const bool saved = is_all_saved(s);
-    const bool nothing = saved && tfs_quarantine_is_empty(&s->quarantine) && count_copies(s) == 0;
+    const bool nothing = saved && tfs_quarantine_is_empty(&s->quarantine);
     if (nothing && is_durable(s))
         return 0;
     if (nothing)
@@ -570,6 +480,7 @@ void tfs_session_close(struct tfs_session *s)
     tfs_reserve_release(&s->reserve);
     tfs_inodes_release(&s->inodes);
     tfs_overlay_release(&s->overlay);
+    tfs_names_release(&s->names);
     tfs_views_release(&s->views);
     for (size_t i = 0; i < s->branch_count; i++) {
         tfs_store_close(s->branches[i].store);

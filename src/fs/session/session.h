@@ -1,7 +1,7 @@
 /*
  * A session: a save, or several, being shown and edited through names, inodes and handles. It puts
  * together what its modules do: stores (documents and commits), views (sizes, times, bytes), drafts
- * (what is being written), the overlay (scratch files, whiteouts) and the quarantine.
+ * (what is being written), names (what is hidden), scratch files and the quarantine.
  * Knows no FUSE and no format: front ends call it with ids and handles, formats are behind lens and
  * container.
  *
@@ -31,7 +31,7 @@ struct tfs_session_options {
     uint64_t cache_limit;    /* bytes of rendered files */
     size_t changes_limit;    /* files whose times and changes are known one by one; 0: the usual */
     uint64_t rejected_limit; /* bytes of .terrainfs/rejected; 0: the usual */
-    unsigned linger_ms;      /* how long removed and hidden names stay away; 0: two seconds */
+    unsigned linger_ms;      /* until a directory is at rest; 0: two seconds */
     unsigned fragment_ms;    /* how long a close waits for the rest of another's write; 0: 100 */
     unsigned closing_ms;     /* how long an open waits for what was written to be checked, when its
                               * writers are gone; 0: ten seconds */
@@ -98,9 +98,8 @@ static inline int tfs_session_open(struct tfs_save *save, const struct tfs_sessi
  * Comes before the first call of a front end. */
 int tfs_session_add_file(struct tfs_session *session, const char *name, struct tfs_span bytes);
 
-/* Checks what was written, commits, and stores what cannot be saved beside the save, also scratch
- * files that hold what the save held. 0: everything that was written is in the save, and no such
- * file was left; else 3. Front end calls must have ended. */
+/* Checks what was written, commits, and stores what cannot be saved beside the save. 0: everything
+ * that was written is in the save; else 3. Front end calls must have ended. */
 int tfs_session_finish(struct tfs_session *session);
 /* What could not be saved or was refused, and where it is now, or which scratch files went with the
  * session, as a sentence; NULL: there is none. The session's. */
@@ -189,7 +188,7 @@ enum tfs_listed { TFS_LISTED_NONE, TFS_LISTED_DIRECTORIES, TFS_LISTED_ALL };
  */
 int tfs_session_read_directory(struct tfs_session *session, uint64_t id, uint64_t offset,
                                enum tfs_listed attributes, tfs_dirent_fn give, void *arg);
-/* Ends the whiteouts of the directory and commits. */
+/* Stores unlinked optional files of the directory as absent, and commits. */
 void tfs_session_fsync_directory(struct tfs_session *session, uint64_t id, struct tfs_reply reply);
 
 /* ---- the save ---- */

@@ -2,7 +2,7 @@
  * The names of a save: schema (formats/format.h, struct tfs_tree) + document -> directories and
  * files.
  *
- * Knows no FUSE and no handles. What users changed about names (whiteouts, scratch files, renamed
+ * Knows no FUSE and no handles. What users changed about names (hidden names, scratch files, renamed
  * nodes) is the session's, on top of this. A text goes from here to the lens of its file, onto an
  * edit of the caller's.
  *

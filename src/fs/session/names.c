@@ -1,0 +1,339 @@
+/*
+ * The table of names: see names.h.
+ */
+#include "fs/session/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "formats/cells/written.h"
+#include "fs/tree/schema.h"
+
+void tfs_names_init(struct tfs_names *names, unsigned rest_ms)
+{
+    *names = (struct tfs_names){.rest_ms = rest_ms, .due = TFS_NAMES_NEVER};
+}
+
+static void free_directory(struct tfs_name_directory *dir)
+{
+    if (dir == NULL)
+        return;
+    tfs_written_values_free(dir->values);
+    free(dir->hidden);
+    free(dir);
+}
+
+void tfs_names_release(struct tfs_names *names)
+{
+    struct tfs_map_cell cell;
+
+    for (size_t at = 0; tfs_map_next(&names->directories, &at, &cell);)
+        free_directory(cell.value);
+    tfs_map_release(&names->directories);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static uint64_t id_of(const struct tfs_node *node)
+{
+    const struct tfs_node top = tfs_node_sibling_directory(node, TFS_DIR_TOP);
+
+    return tfs_node_id(&top);
+}
+
+struct tfs_name_directory *tfs_names_of(const struct tfs_names *names, const struct tfs_node *node)
+{
+    return names->directories.count > 0 ? tfs_map_find(&names->directories, id_of(node)) : NULL;
+}
+
+/* The record, made if there is none; NULL without memory. */
+static struct tfs_name_directory *make_record(struct tfs_names *names, const struct tfs_node *node)
+{
+    struct tfs_name_directory *dir = tfs_names_of(names, node);
+
+    if (dir != NULL)
+        return dir;
+    dir = calloc(1, sizeof(*dir));
+    if (dir == NULL)
+        return NULL;
+    dir->top = tfs_node_sibling_directory(node, TFS_DIR_TOP);
+    dir->changed = TFS_NAMES_NEVER;
+    if (tfs_map_set(&names->directories, tfs_node_id(&dir->top), dir) == 0)
+        return dir;
+    free(dir);
+    return NULL;
+}
+
+static void begin_time(struct tfs_names *names, struct tfs_name_directory *dir)
+{
+    if (dir == NULL)
+        return;
+    dir->changed = tfs_now_ms();
+    if (dir->changed + names->rest_ms < names->due)
+        names->due = dir->changed + names->rest_ms;
+}
+
+void tfs_names_touch(struct tfs_names *names, const struct tfs_node *node)
+{
+    struct tfs_node group = *node;
+
+    begin_time(names, tfs_names_of(names, node));
+    if (node->scope != TFS_SCOPE_CHUNK || node->key.group == 0)
+        return;
+    group = tfs_node_of_group(node->key.group);
+    group.store = node->store;
+    begin_time(names, tfs_names_of(names, &group));
+}
+
+void tfs_names_forget(struct tfs_names *names, const struct tfs_node *node)
+{
+    free_directory(tfs_map_remove(&names->directories, id_of(node)));
+}
+
+/* ---- hidden names ---------------------------------------------------------------------------- */
+
+/* Files come before directories. */
+static uint64_t name_of(const struct tfs_node *node)
+{
+    const uint64_t which =
+        node->file >= 0 ? (uint64_t)node->file : (uint64_t)TFS_FILES_MAX + node->directory;
+
+    return which << 32 | (node->file >= 0 ? node->member : 0);
+}
+
+struct tfs_node tfs_names_hidden(const struct tfs_name_directory *dir, size_t i)
+{
+    const uint64_t name = dir->hidden[i].name;
+    const unsigned which = (unsigned)(name >> 32);
+
+    return which < TFS_FILES_MAX ? tfs_node_sibling_file(&dir->top, which, (uint32_t)name)
+                                 : tfs_node_sibling_directory(&dir->top, which - TFS_FILES_MAX);
+}
+
+/* The place of the first name that is not before this one. */
+static size_t place_of(const struct tfs_name_directory *dir, uint64_t name)
+{
+    size_t low = 0, high = dir->hidden_count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (dir->hidden[middle].name < name)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* NULL: it is not hidden. */
+static struct tfs_hidden_name *find_hidden(const struct tfs_names *names,
+                                           const struct tfs_node *node)
+{
+    const struct tfs_name_directory *dir = tfs_names_of(names, node);
+    const uint64_t name = name_of(node);
+    const size_t at = dir != NULL ? place_of(dir, name) : 0;
+
+    return dir != NULL && at < dir->hidden_count && dir->hidden[at].name == name ? &dir->hidden[at]
+                                                                                 : NULL;
+}
+
+bool tfs_names_hides(const struct tfs_names *names, const struct tfs_node *node,
+                     enum tfs_hiding *hiding)
+{
+    const struct tfs_hidden_name *hidden = find_hidden(names, node);
+
+    if (hidden != NULL && hiding != NULL)
+        *hiding = hidden->hiding;
+    return hidden != NULL;
+}
+
+static int hide(struct tfs_name_directory *dir, uint64_t name, enum tfs_hiding hiding)
+{
+    const size_t at = place_of(dir, name);
+
+    if (at == dir->hidden_count || dir->hidden[at].name != name) {
+        struct tfs_hidden_name *more =
+            tfs_array_grow(dir->hidden, dir->hidden_count, sizeof(*more));
+        if (more == NULL)
+            return -ENOMEM;
+        dir->hidden = more;
+        memmove(more + at + 1, more + at, (dir->hidden_count - at) * sizeof(*more));
+        dir->hidden_count++;
+    }
+    dir->hidden[at] = (struct tfs_hidden_name){name, hiding};
+    return 0;
+}
+
+int tfs_names_hide(struct tfs_names *names, const struct tfs_node *node, enum tfs_hiding hiding)
+{
+    struct tfs_name_directory *dir = make_record(names, node);
+
+    if (dir == NULL || hide(dir, name_of(node), hiding) < 0)
+        return -ENOMEM;
+    tfs_names_touch(names, node);
+    return 0;
+}
+
+void tfs_names_end(struct tfs_names *names, const struct tfs_node *node)
+{
+    struct tfs_hidden_name *hidden = find_hidden(names, node);
+    struct tfs_name_directory *dir = tfs_names_of(names, node);
+
+    if (hidden == NULL)
+        return;
+    const size_t behind = (size_t)(dir->hidden + dir->hidden_count - hidden) - 1;
+    memmove(hidden, hidden + 1, behind * sizeof(*hidden));
+    dir->hidden_count--;
+}
+
+void tfs_names_show(struct tfs_names *names, const struct tfs_node *node)
+{
+    tfs_names_end(names, node);
+    tfs_names_touch(names, node);
+}
+
+size_t tfs_names_count(const struct tfs_names *names)
+{
+    struct tfs_map_cell cell;
+    size_t count = 0;
+
+    for (size_t at = 0; tfs_map_next(&names->directories, &at, &cell);) {
+        const struct tfs_name_directory *dir = cell.value;
+        count += dir->hidden_count + (dir->top.scope == TFS_SCOPE_CHUNK && dir->made != 0);
+    }
+    return count;
+}
+
+/* ---- directories that were made -------------------------------------------------------------- */
+
+static bool is_made(const struct tfs_name_directory *dir, unsigned directory)
+{
+    return dir != NULL && (dir->made >> directory & 1) != 0;
+}
+
+bool tfs_names_made(const struct tfs_names *names, const struct tfs_node *directory)
+{
+    return is_made(tfs_names_of(names, directory), directory->directory);
+}
+
+bool tfs_names_is_new(const struct tfs_names *names, const struct tfs_node *node)
+{
+    return node->scope == TFS_SCOPE_CHUNK && is_made(tfs_names_of(names, node), TFS_DIR_TOP);
+}
+
+int tfs_names_add(struct tfs_names *names, const struct tfs_node *directory)
+{
+    struct tfs_name_directory *dir = make_record(names, directory);
+
+    if (dir == NULL)
+        return -ENOMEM;
+    dir->made |= UINT64_C(1) << directory->directory;
+    tfs_names_show(names, directory);
+    return 0;
+}
+
+/* With the directory of a group what it was to show goes, too. */
+void tfs_names_drop(struct tfs_names *names, const struct tfs_node *directory)
+{
+    struct tfs_name_directory *dir = tfs_names_of(names, directory);
+
+    if (dir == NULL)
+        return;
+    dir->made &= ~(UINT64_C(1) << directory->directory);
+    begin_time(names, dir);
+    if (directory->directory == TFS_DIR_TOP)
+        tfs_names_forget(names, directory);
+}
+
+static int hide_all(struct tfs_name_directory *dir, struct tfs_schema schema,
+                    enum tfs_hiding optional)
+{
+    const unsigned end = tfs_schema_end(schema);
+    int result = 0;
+
+    for (unsigned i = 0; i < schema.count && result == 0; i++) {
+        const struct tfs_node node = tfs_node_sibling_file(&dir->top, i, 0);
+        const bool may_lack = (schema.files[i].flags & TFS_FILE_OPTIONAL) != 0;
+        result = hide(dir, name_of(&node), may_lack ? optional : TFS_HIDING_PASSES);
+    }
+    for (unsigned i = TFS_DIR_SUB; i < end && result == 0; i++) {
+        const struct tfs_node node = tfs_node_sibling_directory(&dir->top, i);
+        result = hide(dir, name_of(&node), TFS_HIDING_PASSES);
+    }
+    return result;
+}
+
+int tfs_names_make(struct tfs_names *names, const struct tfs_node *top, struct tfs_schema schema,
+                   enum tfs_hiding optional)
+{
+    struct tfs_name_directory *dir = make_record(names, top);
+
+    if (dir == NULL)
+        return -ENOMEM;
+    dir->made |= UINT64_C(1) << TFS_DIR_TOP;
+    if (dir->values == NULL && top->scope == TFS_SCOPE_CHUNK)
+        dir->values = tfs_written_values_create();
+    if ((dir->values != NULL || top->scope != TFS_SCOPE_CHUNK) &&
+        hide_all(dir, schema, optional) == 0)
+        return 0;
+    tfs_names_forget(names, top);
+    return -ENOMEM;
+}
+
+bool tfs_names_adds(const struct tfs_names *names, struct tfs_save *save, const struct tfs_doc *doc,
+                    uint16_t store)
+{
+    struct tfs_map_cell cell;
+    bool adds = false;
+
+    for (size_t at = 0; !adds && tfs_map_next(&names->directories, &at, &cell);) {
+        const struct tfs_name_directory *dir = cell.value;
+        if (dir->top.scope == TFS_SCOPE_CHUNK || dir->top.store != store)
+            continue;
+        for (unsigned i = 0; dir->made >> i != 0; i++) {
+            const struct tfs_node node = tfs_node_sibling_directory(&dir->top, i);
+            adds = adds || (is_made(dir, i) && tfs_node_exists(save, doc, &node) == 0);
+        }
+    }
+    return adds;
+}
+
+/* ---- rest ------------------------------------------------------------------------------------ */
+
+/* Nothing is hidden any more; directories of groups that were made stay. Is the record of no more
+ * use? */
+static bool end_record(struct tfs_name_directory *dir)
+{
+    dir->hidden_count = 0;
+    dir->changed = TFS_NAMES_NEVER;
+    return dir->top.scope == TFS_SCOPE_CHUNK || dir->made == 0;
+}
+
+int64_t tfs_names_rest(struct tfs_names *names, uint16_t store, int64_t now, bool all,
+                       tfs_names_end_fn end, void *arg)
+{
+    struct tfs_map_cell cell;
+    int64_t next = TFS_NAMES_NEVER;
+
+    if (!all && now < names->due)
+        return names->due == TFS_NAMES_NEVER ? 0 : names->due;
+    names->due = TFS_NAMES_NEVER;
+    for (size_t at = 0; tfs_map_next(&names->directories, &at, &cell);) {
+        struct tfs_name_directory *dir = cell.value;
+        const bool ours = dir->top.store == store, waits = dir->changed == TFS_NAMES_NEVER;
+        const int64_t due = waits ? TFS_NAMES_NEVER : dir->changed + names->rest_ms;
+        if (due < names->due && (!ours || due > now))
+            names->due = due;
+        if (ours && due > now && due < next)
+            next = due;
+        if (!ours || (!all && due > now) || !end(arg, dir) || !end_record(dir))
+            continue;
+        tfs_map_remove(&names->directories, cell.key);
+        free_directory(dir);
+        at--;
+    }
+    return next == TFS_NAMES_NEVER ? 0 : next;
+}
