@@ -21,7 +21,7 @@
 
 #include "base/hash.h"
 #include "fs/session/draft.h"
-#include "fs/session/overlay.h"
+#include "fs/session/scratch.h"
 
 /* An array that is open for writing. */
 struct tfs_open_array {

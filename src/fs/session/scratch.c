@@ -1,11 +1,22 @@
 /*
- * Scratch files and their names: see overlay.h.
+ * Scratch files and their names: see scratch.h. The names of a directory are in two trees of
+ * tsearch(3), by name and by serial.
  */
+#include "fs/session/scratch.h"
+
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fs/session/draft.h"
-#include "fs/session/overlay.h"
+
+/* The names of one directory. */
+struct scratch_names {
+    void *by_name, *by_serial;
+    size_t count;
+    size_t directories; /* how many of them are directories */
+};
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -86,25 +97,119 @@ struct tfs_buf tfs_scratch_take(struct tfs_overlay *overlay, struct tfs_scratch 
     return bytes;
 }
 
+/* ---- names of one directory ------------------------------------------------------------------ */
+
+/* The tree functions give the key first. */
+static int compare_names(const void *key, const void *at)
+{
+    return strcmp(((const struct tfs_link *)key)->name, ((const struct tfs_link *)at)->name);
+}
+
+static int compare_serials(const void *key, const void *at)
+{
+    const struct tfs_link *a = key, *b = at;
+
+    return (a->serial > b->serial) - (a->serial < b->serial);
+}
+
+/* A search that never ends at a link, and notes the last one that is not before the key: the way
+ * down the tree passes the first of them. */
+struct seeking {
+    uint64_t serial;
+    struct tfs_link *found;
+};
+
+static int compare_seeking(const void *key, const void *at)
+{
+    struct seeking *seeking = (struct seeking *)key;
+    const struct tfs_link *link = at;
+
+    if (link->serial < seeking->serial)
+        return 1;
+    seeking->found = (struct tfs_link *)link;
+    return -1;
+}
+
+static void keep(void *link)
+{
+    (void)link;
+}
+
+static void free_names(struct scratch_names *names)
+{
+    tdestroy(names->by_serial, keep);
+    tdestroy(names->by_name, free);
+    free(names);
+}
+
+/* NULL without memory, and nothing has changed. */
+static struct tfs_link *add_name(struct scratch_names *names, const char *name, uint64_t serial)
+{
+    size_t size = strlen(name) + 1;
+    struct tfs_link *link = malloc(sizeof(*link) + size);
+
+    if (link == NULL)
+        return NULL;
+    *link = (struct tfs_link){serial, NULL, memcpy(link + 1, name, size)};
+    if (tsearch(link, &names->by_name, compare_names) == NULL)
+        goto no_memory;
+    if (tsearch(link, &names->by_serial, compare_serials) == NULL) {
+        tdelete(link, &names->by_name, compare_names);
+        goto no_memory;
+    }
+    names->count++;
+    return link;
+no_memory:
+    free(link);
+    return NULL;
+}
+
+static void remove_name(struct scratch_names *names, struct tfs_link *link)
+{
+    tdelete(link, &names->by_name, compare_names);
+    tdelete(link, &names->by_serial, compare_serials);
+    names->count--;
+    free(link);
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static struct tfs_scratch_names *names_in(const struct tfs_overlay *overlay, uint64_t parent)
+void tfs_overlay_init(struct tfs_overlay *overlay, uint64_t limit)
+{
+    *overlay = (struct tfs_overlay){.limit = limit};
+}
+
+void tfs_overlay_release(struct tfs_overlay *overlay)
+{
+    struct tfs_map_cell cell;
+
+    for (size_t at = 0; tfs_map_next(&overlay->names, &at, &cell);)
+        free_names(cell.value);
+    tfs_map_release(&overlay->names);
+}
+
+static struct scratch_names *names_in(const struct tfs_overlay *overlay, uint64_t parent)
 {
     return tfs_map_find(&overlay->names, parent);
 }
 
 struct tfs_link *tfs_link_find(const struct tfs_overlay *overlay, uint64_t parent, const char *name)
 {
-    struct tfs_scratch_names *names = names_in(overlay, parent);
+    const struct scratch_names *names = names_in(overlay, parent);
+    const struct tfs_link key = {.name = name};
+    struct tfs_link **found = names != NULL ? tfind(&key, &names->by_name, compare_names) : NULL;
 
-    return names != NULL ? tfs_links_find(&names->links, name) : NULL;
+    return found != NULL ? *found : NULL;
 }
 
 struct tfs_link *tfs_link_from(const struct tfs_overlay *overlay, uint64_t parent, uint64_t serial)
 {
-    struct tfs_scratch_names *names = names_in(overlay, parent);
+    const struct scratch_names *names = names_in(overlay, parent);
+    struct seeking seeking = {serial, NULL};
 
-    return names != NULL ? tfs_links_from(&names->links, serial) : NULL;
+    if (names != NULL)
+        (void)tfind(&seeking, &names->by_serial, compare_seeking);
+    return seeking.found;
 }
 
 bool tfs_overlay_is_empty(const struct tfs_overlay *overlay, uint64_t parent)
@@ -114,14 +219,14 @@ bool tfs_overlay_is_empty(const struct tfs_overlay *overlay, uint64_t parent)
 
 size_t tfs_link_directories(const struct tfs_overlay *overlay, uint64_t parent)
 {
-    const struct tfs_scratch_names *names = names_in(overlay, parent);
+    const struct scratch_names *names = names_in(overlay, parent);
 
     return names != NULL ? names->directories : 0;
 }
 
-static struct tfs_scratch_names *make_names(struct tfs_overlay *overlay, uint64_t parent)
+static struct scratch_names *make_names(struct tfs_overlay *overlay, uint64_t parent)
 {
-    struct tfs_scratch_names *names = names_in(overlay, parent);
+    struct scratch_names *names = names_in(overlay, parent);
 
     if (names != NULL)
         return names;
@@ -134,25 +239,25 @@ static struct tfs_scratch_names *make_names(struct tfs_overlay *overlay, uint64_
 }
 
 /* link: NULL: there is none to remove. */
-static void remove_link(struct tfs_overlay *overlay, uint64_t parent,
-                        struct tfs_scratch_names *names, struct tfs_link *link)
+static void remove_link(struct tfs_overlay *overlay, uint64_t parent, struct scratch_names *names,
+                        struct tfs_link *link)
 {
     if (link != NULL)
-        tfs_links_remove(&names->links, link);
-    if (names->links.count > 0)
+        remove_name(names, link);
+    if (names->count > 0)
         return;
     tfs_map_remove(&overlay->names, parent);
-    free(names);
+    free_names(names);
 }
 
 /* A link that is nobody's yet; NULL without memory. */
 static struct tfs_link *new_link(struct tfs_overlay *overlay, uint64_t parent, const char *name)
 {
-    struct tfs_scratch_names *names = make_names(overlay, parent);
+    struct scratch_names *names = make_names(overlay, parent);
 
     if (names == NULL)
         return NULL;
-    struct tfs_link *link = tfs_links_add(&names->links, name, overlay->next_serial++, NULL);
+    struct tfs_link *link = add_name(names, name, overlay->next_serial++);
     if (link == NULL)
         remove_link(overlay, parent, names, NULL);
     return link;
@@ -169,10 +274,10 @@ static void give_link(struct tfs_overlay *overlay, uint64_t parent, struct tfs_l
 }
 
 /* The link is nobody's then. Returns the names of its directory. */
-static struct tfs_scratch_names *take_link(struct tfs_overlay *overlay, struct tfs_link *link)
+static struct scratch_names *take_link(struct tfs_overlay *overlay, struct tfs_link *link)
 {
     struct tfs_scratch *scratch = link->scratch;
-    struct tfs_scratch_names *names = names_in(overlay, scratch->parent);
+    struct scratch_names *names = names_in(overlay, scratch->parent);
 
     names->directories -= scratch->kind == TFS_SCRATCH_DIRECTORY;
     count(overlay, scratch, 0, TFS_SCRATCH_COST);
@@ -224,7 +329,7 @@ int tfs_link_move(struct tfs_overlay *overlay, struct tfs_scratch *scratch, uint
         return -ENOMEM;
     if (*replaced != NULL)
         take_link(overlay, link);
-    struct tfs_scratch_names *names = take_link(overlay, old);
+    struct scratch_names *names = take_link(overlay, old);
     give_link(overlay, new_parent, link, scratch);
     remove_link(overlay, parent, names, old);
     return 0;
@@ -233,7 +338,7 @@ int tfs_link_move(struct tfs_overlay *overlay, struct tfs_scratch *scratch, uint
 void tfs_link_remove(struct tfs_overlay *overlay, struct tfs_link *link)
 {
     const uint64_t parent = link->scratch->parent;
-    struct tfs_scratch_names *names = take_link(overlay, link);
+    struct scratch_names *names = take_link(overlay, link);
 
     remove_link(overlay, parent, names, link);
 }

@@ -1,18 +1,22 @@
 /*
- * The overlay: scratch files, directories and symbolic links in memory, beside the names that
- * schema and document give.
+ * Scratch: files, directories and symbolic links in memory, beside the names that schema and
+ * document give; and their names. To find, add or remove one of n names costs about log2(n)
+ * comparisons, whatever the names are: a tree of files that somebody made to be slow is as fast as
+ * any other.
  *
  * Knows no inode, no draft and no commit. Not thread-safe: the caller's lock guards it.
  */
-#ifndef TFS_FS_SESSION_OVERLAY_H
-#define TFS_FS_SESSION_OVERLAY_H
+#ifndef TFS_FS_SESSION_SCRATCH_H
+#define TFS_FS_SESSION_SCRATCH_H
 
+#include "base/buf.h"
 #include "base/map.h"
-#include "fs/session/links.h"
-#include "fs/tree/tree.h"
+
+#include <sys/types.h>
+#include <time.h>
 
 struct tfs_overlay {
-    struct tfs_map names; /* directory id -> struct tfs_scratch_names */
+    struct tfs_map names; /* directory id -> its names (scratch.c) */
     uint64_t used, limit; /* bytes of scratch */
     uint64_t uncapped;    /* the same of files with TFS_SCRATCH_UNCAPPED */
     uint64_t next_serial;
@@ -21,7 +25,7 @@ struct tfs_overlay {
 void tfs_overlay_init(struct tfs_overlay *overlay, uint64_t limit);
 void tfs_overlay_release(struct tfs_overlay *overlay);
 
-/* ---- scratch --------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 enum tfs_scratch_kind { TFS_SCRATCH_FILE, TFS_SCRATCH_DIRECTORY, TFS_SCRATCH_SYMLINK };
 
@@ -47,12 +51,6 @@ struct tfs_scratch {
     uint64_t parent;       /* if linked */
 };
 
-/* The scratch names of one directory. */
-struct tfs_scratch_names {
-    struct tfs_links links;
-    size_t directories; /* how many of them are directories */
-};
-
 /* Without a name; NULL without memory. */
 struct tfs_scratch *tfs_scratch_create(uint64_t id, enum tfs_scratch_kind kind, unsigned flags);
 /* It has no name any more. NULL is legal. */
@@ -68,6 +66,16 @@ void tfs_scratch_fill(struct tfs_overlay *overlay, struct tfs_scratch *scratch,
 struct tfs_buf tfs_scratch_take(struct tfs_overlay *overlay, struct tfs_scratch *scratch);
 /* Bytes that fit under the cap. */
 uint64_t tfs_scratch_left(const struct tfs_overlay *overlay);
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Stays where it is until it is removed. */
+struct tfs_link {
+    uint64_t serial; /* its place in a listing: a listing goes on behind a name whether or not that
+                      * is still there */
+    struct tfs_scratch *scratch;
+    const char *name;
+};
 
 struct tfs_link *tfs_link_find(const struct tfs_overlay *overlay, uint64_t parent,
                                const char *name);
