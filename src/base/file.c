@@ -303,46 +303,6 @@ char *tfs_file_follow(const char *path)
     return found;
 }
 
-/* Its directory is gone, too: links that led there cannot be followed any more. */
-static char *make_absolute(const char *path)
-{
-    char here[PATH_MAX], *found = NULL;
-
-    if (path[0] == '/')
-        return strdup(path);
-    if (getcwd(here, sizeof(here)) == NULL || tfs_print(&found, "%s/%s", here, path) < 0)
-        return NULL;
-    return found;
-}
-
-char *tfs_file_absent(const char *path)
-{
-    char *name = strdup(path), *next, *found = NULL;
-    struct stat st;
-
-    for (size_t n = name == NULL ? 0 : strlen(name); n > 1 && name[n - 1] == '/'; n--)
-        name[n - 1] = '\0';
-    for (int i = 0; i < TFS_LINKS_MAX && name != NULL; i++, free(name), name = next)
-        if ((next = tfs_file_follow(name)) == NULL)
-            break;
-    if (name == NULL || lstat(name, &st) == 0 || errno != ENOENT) {
-        free(name);
-        return NULL;
-    }
-    char *parent = tfs_file_directory(name);
-    char *directory = parent == NULL ? NULL : realpath(parent, NULL);
-    const char *slash = strrchr(name, '/');
-    if (directory == NULL)
-        found = parent == NULL ? NULL : make_absolute(name);
-    else if (tfs_print(&found, "%s/%s", strcmp(directory, "/") == 0 ? "" : directory,
-                       slash == NULL ? name : slash + 1) < 0)
-        found = NULL;
-    free(directory);
-    free(parent);
-    free(name);
-    return found;
-}
-
 int tfs_file_give(int fd, const struct stat *like)
 {
     struct stat st;

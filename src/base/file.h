@@ -69,10 +69,6 @@ int tfs_directory_open(const char *path);
 /* What a link says, seen from where the link is; to be freed. NULL: `path` is no link, or without
  * memory. */
 char *tfs_file_follow(const char *path);
-/* The path that realpath() would give of a file that is not there, if it were: links are followed,
- * also where they lead to nothing. Where its directory is gone too, the absolute path alone. To be
- * freed; NULL: without memory, or it is there. */
-char *tfs_file_absent(const char *path);
 
 /* 1: nothing is in the directory, 0, or negative errno. */
 int tfs_directory_empty(const char *path);
@@ -80,8 +76,6 @@ int tfs_directory_empty(const char *path);
 /* Gives what is open in `fd` to the owner and group of another, as far as one may: a user other
  * than root keeps what it made. 0 or negative errno. */
 int tfs_file_give(int fd, const struct stat *like);
-/* Gives it the ACL and the extended attributes of an open file. */
-int tfs_file_give_attributes(int fd, int from, struct tfs_error *err);
 
 /* Is `path` no longer the file with this identity (dev, ino, size, mtime, ctime)? 1, 0 or negative.
  * A missing file is 1. */
@@ -111,21 +105,16 @@ struct tfs_taking; /* of the place of the old file */
 
 /* The keeper of files that are replaced. */
 struct tfs_keeper {
-    /* Right before the rename: `old` (fd -1: there is none) is at `path`, in `directory`. May give
-     * it a second name; its ctime moves then, and old->st with it. A failure ends the
-     * replacement. */
+    /* Right before the rename: `old` (fd -1: there is none) is at `path`, in `directory`; a file
+     * with what `new` says comes there, but for its ctime (NULL: none). May give the old one a
+     * second name; its ctime moves then, and old->st with it. A failure ends the replacement. */
     int (*before)(struct tfs_keeper *keeper, const char *path, int directory,
-                  struct tfs_file_handle *old, struct tfs_error *err);
-    /* The new file is there, with this identity; NULL: the file was removed. */
-    void (*after)(struct tfs_keeper *keeper, const char *path, const struct stat *now);
-    /* `old` stays at its place after all. Nothing that was begun for it moves its ctime from here
-     * on; old->st is as it is. */
-    void (*failed)(struct tfs_keeper *keeper, struct tfs_file_handle *old);
+                  struct tfs_file_handle *old, const struct stat *new, struct tfs_error *err);
 };
 
-/* Calls tfs_replacement_take once, with the lock of those who read either file meanwhile: nothing
- * waits for the disk in there, and the old file is compared in there. Whether the rename came
- * about, the handle of the file says then. */
+/* Calls tfs_replacement_take once, with the lock of those who read either file meanwhile: the old
+ * file is compared in there, and nothing waits for the disk but a keeper that has to copy it.
+ * Whether the rename came about, the handle of the file says then. */
 typedef void (*tfs_moment_fn)(void *arg, const struct tfs_taking *taking);
 
 struct tfs_replacement {

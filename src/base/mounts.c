@@ -176,16 +176,18 @@ static bool is_of_save(const struct tfs_mounted *row, const void *path)
            (save[length] == '\0' || save[length] == '/');
 }
 
-int tfs_mounted_of_save(const char *path, struct tfs_mounted *mount)
+/* A mount of the save, or of a folder that it is in, that can be written. */
+static int find_mount(const char *path, struct tfs_mounted *mount)
 {
     return find_row(is_of_save, path, mount);
 }
 
-int tfs_fail_locked(const char *path, struct tfs_error *err)
+/* Another terrainfs has locked the save; where, if that is known. */
+static int fail_locked(const char *path, struct tfs_error *err)
 {
     struct tfs_mounted mount;
 
-    if (tfs_mounted_of_save(path, &mount) <= 0)
+    if (find_mount(path, &mount) <= 0)
         return tfs_fail(err, -EWOULDBLOCK, "is mounted or being written by another terrainfs");
     tfs_fail(err, -EWOULDBLOCK, "is mounted on %s already", mount.point);
     tfs_mounted_release(&mount);
@@ -195,7 +197,7 @@ int tfs_fail_locked(const char *path, struct tfs_error *err)
 static bool is_mounted(const char *save)
 {
     struct tfs_mounted mount = {0};
-    bool found = tfs_mounted_of_save(save, &mount) > 0;
+    bool found = find_mount(save, &mount) > 0;
 
     tfs_mounted_release(&mount);
     return found;
@@ -209,7 +211,7 @@ int tfs_lock_save(int fd, const char *path, struct tfs_error *err)
         if (errno != EWOULDBLOCK)
             return tfs_fail_errno(err, "cannot be locked");
         if (i == LOCK_TRIES || is_mounted(path))
-            return tfs_fail_locked(path, err);
+            return fail_locked(path, err);
         nanosleep(&pause, NULL);
     }
     return 0;

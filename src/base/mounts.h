@@ -35,10 +35,6 @@ int tfs_mounted_at(const char *path, struct tfs_mounted *mount);
  * has a row for every mount of the machine. */
 uint64_t tfs_mounted_id(const char *path);
 
-/* A mount of the save `path`, or of a folder that it is in, that can be written. 1, 0 or -ENOMEM,
- * as above. */
-int tfs_mounted_of_save(const char *path, struct tfs_mounted *mount);
-
 /* Has the process that serves the mount ended? Waits for the answer of one that lives. */
 bool tfs_mounted_is_dead(const char *point);
 
@@ -49,9 +45,6 @@ int tfs_unmount(const char *path, bool lazily, struct tfs_error *err);
 /* Unmounts our mounts on `path` whose process has ended, from the uppermost down to the first that
  * is not so. How many, or negative; *source, if not NULL: the save of the last, to be freed. */
 int tfs_unmount_dead(const char *path, char **source, struct tfs_error *err);
-
-/* Fails with EWOULDBLOCK: another terrainfs has locked the save `path`; where, if that is known. */
-int tfs_fail_locked(const char *path, struct tfs_error *err);
 
 /* Locks the save `path` for writing by its file or directory `fd`. A lock of which no mount is seen
  * is waited for, five seconds at most: umount(8) returns before the process of a mount has written

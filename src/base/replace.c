@@ -88,7 +88,7 @@ static int copy_attribute(int from, int to, const char *name, void *value, struc
     return tfs_fail(err, -errno, "the attribute %s cannot be kept: %s", name, strerror(errno));
 }
 
-int tfs_file_give_attributes(int to, int from, struct tfs_error *err)
+static int give_attributes(int to, int from, struct tfs_error *err)
 {
     char *names = malloc(2 * ATTRIBUTE_MAX);
 
@@ -121,7 +121,7 @@ static int inherit(int to, const struct tfs_file_handle *old, struct tfs_error *
                         "the new copy cannot be given to user %u and group %u, to whom "
                         "the old one belongs: %s",
                         old->st.st_uid, old->st.st_gid, strerror(errno));
-    return tfs_file_give_attributes(to, old->fd, err);
+    return give_attributes(to, old->fd, err);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -327,11 +327,11 @@ static int check_old(int directory, const char *path, const struct tfs_file_hand
 
 /* The keeper may read lists and copy files: another program saves in that time, too. */
 static int keep_old(struct tfs_keeper *keeper, int directory, const char *path,
-                    struct tfs_file_handle *old, struct tfs_error *err)
+                    struct tfs_file_handle *old, const struct stat *new, struct tfs_error *err)
 {
     if (keeper == NULL)
         return 0;
-    if (keeper->before(keeper, path, directory, old, err) < 0)
+    if (keeper->before(keeper, path, directory, old, new, err) < 0)
         return err->code;
     return check_old(directory, path, old, err);
 }
@@ -355,14 +355,12 @@ static int rename_new(const struct tfs_replacement *r, const char *name)
 
 /* The rename; then `file` is the new file's handle. The rename changes ctime and nothing else: what
  * differs more was already changed by another program, which the identity from before will show. */
-static int take_place(struct tfs_replacement *r, struct tfs_file_handle *file,
+static int take_place(struct tfs_replacement *r, struct tfs_file_handle *file, struct stat written,
                       struct tfs_error *err)
 {
     const char *name = base_name(r->path);
-    struct stat written, now;
+    struct stat now;
 
-    if (fstat(r->fd, &written) < 0)
-        return tfs_fail_errno(err, "the new copy cannot be examined");
     int result =
         file->fd < 0 ? rename_new(r, name) : renameat(r->directory, r->temp, r->directory, name);
     if (result < 0)
@@ -388,13 +386,14 @@ struct tfs_taking {
 void tfs_replacement_take(const struct tfs_taking *t)
 {
     struct tfs_replacement *r = t->r;
+    struct stat written;
 
     if (check_old(r->directory, r->path, t->file, t->err) < 0)
         return;
-    if ((keep_old(r->keeper, r->directory, r->path, t->file, t->err) < 0 ||
-         take_place(r, t->file, t->err) < 0) &&
-        r->keeper != NULL)
-        r->keeper->failed(r->keeper, t->file);
+    if (fstat(r->fd, &written) < 0)
+        tfs_fail_errno(t->err, "the new copy cannot be examined");
+    else if (keep_old(r->keeper, r->directory, r->path, t->file, &written, t->err) == 0)
+        take_place(r, t->file, written, t->err);
 }
 
 int tfs_file_remove(int directory, const char *path, struct tfs_file_handle *file,
@@ -402,13 +401,9 @@ int tfs_file_remove(int directory, const char *path, struct tfs_file_handle *fil
 {
     if (check_old(directory, path, file, err) < 0)
         return err->code;
-    if (keep_old(keeper, directory, path, file, err) == 0 &&
+    if (keep_old(keeper, directory, path, file, NULL, err) == 0 &&
         unlinkat(directory, base_name(path), 0) < 0)
         tfs_fail_errno(err, "cannot be removed");
-    if (keeper != NULL && err->code < 0)
-        keeper->failed(keeper, file);
-    else if (keeper != NULL)
-        keeper->after(keeper, path, NULL);
     return err->code;
 }
 
@@ -447,7 +442,7 @@ int tfs_replacement_give_all(struct tfs_replacement *r, const struct tfs_file_ha
 {
     if (tfs_replacement_give(r, &like->st, err) < 0)
         return err->code;
-    return tfs_file_give_attributes(r->fd, like->fd, err);
+    return give_attributes(r->fd, like->fd, err);
 }
 
 int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *file,
@@ -466,8 +461,6 @@ int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *fi
     if (take_place_at_once(r, file, err) < 0)
         goto out;
     int result = tfs_directory_sync(r->directory);
-    if (r->keeper != NULL)
-        r->keeper->after(r->keeper, r->path, &file->st);
     if (result < 0)
         tfs_fail(err, -EIO, "was written, but its directory cannot be made durable: %s",
                  strerror(-result));

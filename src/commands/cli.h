@@ -32,7 +32,6 @@ enum tfs_cli_flag {
     TFS_CLI_COLOUR = 8,
     TFS_CLI_ROWS = 16,
     TFS_CLI_LIST = 32,
-    TFS_CLI_DRY_RUN = 64,
     TFS_CLI_FORCE = 128,
     TFS_CLI_DELETE = 256,
     TFS_CLI_ALL = 512,

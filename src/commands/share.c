@@ -147,8 +147,7 @@ void tfs_cli_close(struct tfs_cli *cli, const char *path, struct tfs_save *save)
 {
     char notice[TFS_ERROR_TEXT];
 
-    tfs_undo_finish(save->keeper);
-    if (tfs_undo_notice(save->keeper, notice))
+    if (tfs_undo_settle(save->keeper, notice))
         tfs_cli_say(cli, TFS_STATUS_DONE, "%s: %s", path, notice);
     tfs_save_close(save);
 }

@@ -36,7 +36,7 @@ const struct tfs_command tfs_commands[] = {
      TFS_CLI_ENABLE | TFS_CLI_DISABLE | TFS_CLI_STATUS | TFS_CLI_ATTRIBUTES | TFS_CLI_GLOBAL |
          TFS_CLI_EXCLUDE | TFS_CLI_OPERANDS | TFS_CLI_PLAIN},
     {"undo", "SAVE", "take back what the last mount or command changed; again: redo", tfs_cli_undo,
-     TFS_OPERANDS_OTHER, 1, TFS_CLI_LIST | TFS_CLI_DRY_RUN | TFS_CLI_FORCE},
+     TFS_OPERANDS_OTHER, 1, TFS_CLI_LIST | TFS_CLI_FORCE},
     {"upgrade", "SAVE", "convert a save of Godot Voxel Tools to the newest block version",
      tfs_cli_upgrade, TFS_OPERANDS_SAVE, 1, TFS_CLI_QUIET},
     {"sync", "MOUNTPOINT", "wait until the save of a mount is on disk", tfs_cli_sync,
@@ -77,9 +77,7 @@ const struct tfs_flag tfs_flags[] = {
     {"exclude", NULL, "print exclude lines for a mounted or exported tree of the save",
      TFS_CLI_EXCLUDE},
     {"list", NULL, "list the kept versions", TFS_CLI_LIST},
-    {"dry-run", NULL, "only print what would change", TFS_CLI_DRY_RUN},
-    {"force", NULL, "undo even if another program changed or removed the save since",
-     TFS_CLI_FORCE},
+    {"force", NULL, "undo even if another program changed the save since", TFS_CLI_FORCE},
     {NULL, NULL, NULL, 0},
 };
 

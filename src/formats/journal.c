@@ -616,25 +616,3 @@ int tfs_journal_exists(const char *path, struct tfs_error *err)
     }
     return found;
 }
-
-/* The same: who made it. */
-static uint32_t maker_in(const char *folder, const char *name)
-{
-    char *beside = name == NULL ? NULL : path_in(folder, name);
-    const uint32_t run = beside == NULL ? 0 : tfs_journal_maker(beside);
-
-    free(beside);
-    return run;
-}
-
-uint32_t tfs_journal_made_by(const char *path)
-{
-    uint32_t run = tfs_journal_maker(path);
-
-    for (size_t i = 0; tfs_containers[i] != NULL && run == 0; i++) {
-        const struct tfs_journal_files *files = tfs_containers[i]->journal;
-        if (tfs_container_has_files(tfs_containers[i]) && (run = maker_in(path, files->name)) == 0)
-            run = maker_in(path, files->earlier);
-    }
-    return run;
-}

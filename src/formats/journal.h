@@ -80,8 +80,6 @@ int tfs_journal_restore(struct tfs_save *save, const char *beside,
 
 /* Is there a journal of the save at `path`, which is not open, by the name of it in any format? */
 int tfs_journal_exists(const char *path, struct tfs_error *err);
-/* Which process made it; 0: there is none, or its head does not read. */
-uint32_t tfs_journal_made_by(const char *path);
 
 /* May several files be written though no journal could be made of them, for this reason? Only where
  * there can be none: else a commit that is cut would leave half of an edit. */

@@ -30,8 +30,8 @@ offers() {
 offers "bash completes a command" undo terrainfs un
 [ "$(cat out)" = undo ]
 ok "and only those that begin so"
-offers "bash completes an option of a command" --dry-run terrainfs undo --d
-in_bash terrainfs info - | grep -qx -e --dry-run
+offers "bash completes an option of a command" --force terrainfs undo --f
+in_bash terrainfs info - | grep -qx -e --force
 [ $? = 1 ]
 ok "and not that of another one"
 offers "bash completes an option with a value" --conflicts= terrainfs merge --con
@@ -64,12 +64,12 @@ fi
 if command -v fish >/dev/null; then
     fish --no-config -c 'source terrainfs.fish; complete -C "terrainfs un"' >out 2>err
     says out '^undo' "fish completes a command"
-    fish --no-config -c 'source terrainfs.fish; complete -C "terrainfs undo --dr"' >out 2>err
-    says out '^--dry-run' "fish completes an option of a command"
+    fish --no-config -c 'source terrainfs.fish; complete -C "terrainfs undo --fo"' >out 2>err
+    says out '^--force' "fish completes an option of a command"
     fish --no-config -c 'source terrainfs.fish; complete -C "terrainfs -o ro,view"' >out 2>err
     says out '^ro,views=voxels' "fish completes what stands behind a comma, with its value"
-    fish --no-config -c 'source terrainfs.fish; complete -C "terrainfs info --dr"' >out 2>err
-    ! grep -q -e --dry-run out
+    fish --no-config -c 'source terrainfs.fish; complete -C "terrainfs info --fo"' >out 2>err
+    ! grep -q -e --force out
     ok "and not that of another one"
 else
     skip "fish completes commands and options" "there is no fish"

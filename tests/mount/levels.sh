@@ -79,7 +79,7 @@ two_terrains() {
     down
     same 'the other files' \
         "$(cd "$S" && find . -type f ! -name theTerrain2.ter -printf '%p %i %T@ %s\n' | sort)" "$before"
-    want "$TFS_BIN" undo "$S"
+    want "$TFS_BIN" undo "$S/theTerrain2.ter"
     same 'undone' "$("$TFS_BIN" cat "$S/theTerrain2.ter" chunks/0_0_1/heights.txt | grep -c '|   777 ')" 0
 }
 

@@ -317,47 +317,6 @@ undone() {
     wants_not test -e "$(file 18 0)"
 }
 
-# Another terrainfs has one of two zones, or the game changed it.
-refused_together() {
-    local c
-    c=$(first_chunk 0 0)
-    up
-    rm -r "$(zone)/chunks/$c" "$(zone mod/earth)"/chunks/*
-    down
-    cp -Rp "$S" "$D/edited"
-    flock -x "$S/zones/mod/earth" "$TFS_BIN" undo "$S" 2>"$D/undo.err"
-    same 'undo where one zone is locked' $? 3
-    want grep -q 'nothing is put back' "$D/undo.err"
-    want diff -r "$D/edited" "$S"
-    want "$TFS_BIN" undo "$S"
-    want diff -r "$PRISTINE" "$S"
-}
-
-# The zones that the last mount changed, and no others.
-undone_together() {
-    local c
-    c=$(first_chunk 0 0)
-    up
-    want rm -r "$(zone mod/earth)/chunks/$c"
-    down
-    cp -Rp "$S" "$D/before"
-    up
-    want rm -r "$(zone)/chunks/$c"
-    down
-    want "$TFS_BIN" undo "$S"
-    want diff -r "$D/before" "$S"
-    up
-    rm -r "$(zone)/chunks/$c" "$(zone mod/earth)"/chunks/*
-    down
-    cp -Rp "$S" "$D/edited"
-    want "$TFS_BIN" undo "$S"
-    want diff -r "$D/before" "$S"
-    want "$TFS_BIN" undo "$S"
-    want diff -r "$D/edited" "$S"
-    want "$TFS_BIN" undo --list "$S"
-    want "$TFS_BIN" undo --dry-run "$S"
-}
-
 no_regions() {
     rm -r "$S/zones/base/earth/regions" "$S/zones/mod"
     up
@@ -484,45 +443,6 @@ survives_a_kill() {
     done
 }
 
-# What only journals of zones hold is undone, too, of all zones together, though no zone has an earlier version yet.
-undone_behind_a_kill() {
-    local c name
-    c=$(first_chunk 0 0)
-    rm -rf "$XDG_STATE_HOME"
-    killable commit=600
-    for name in base/earth mod/earth; do
-        echo "$(voxel_of "$c"),base:one" >>"$(zone "$name")/chunks/$c/voxels.csv"
-        want mv "$(zone "$name")/chunks/$c" "$(zone "$name")/chunks/300_0_0"
-    done
-    murder
-    "$TFS_BIN" undo --list "$S" >"$D/list" 2>&1
-    want diff -r -x '.zone.*' "$PRISTINE" "$S"
-    want "$TFS_BIN" undo "$S"
-    want diff -r "$PRISTINE" "$S"
-    want "$TFS_BIN" undo "$S"
-    for name in base/earth mod/earth; do
-        want grep -q base:one <("$TFS_BIN" cat "$S/zones/$name" chunks/300_0_0/palette.txt)
-    done
-}
-
-# Zones of a killed mount go back together, though the next mount brought in what the journal of one of them held.
-undone_behind_the_next_mount() {
-    local c name
-    c=$(first_chunk 0 0)
-    rm -rf "$XDG_STATE_HOME"
-    killable commit=600
-    for name in base/earth mod/earth; do
-        echo "$(voxel_of "$c"),base:one" >>"$(zone "$name")/chunks/$c/voxels.csv"
-    done
-    settle
-    want mv "$(zone)/chunks/$c" "$(zone)/chunks/300_0_0"
-    murder
-    up
-    down
-    want "$TFS_BIN" undo "$S"
-    want diff -r "$PRISTINE" "$S"
-}
-
 # Damage that is found when a region is read, long after the mount, stands in the log as in info.txt; once.
 found_late() {
     local c f
@@ -618,8 +538,6 @@ try 'a chunk is what the game made of it, whatever asks first' asked_at_once
 try 'a region that the game changes is a conflict with edits of it, and of no other one' conflicts
 try 'a zone and a region of it are written by one program at a time' locks
 try 'undo brings back what edits of a zone replaced' undone
-try 'undo of a world brings back the zones that were changed together' undone_together
-try 'where one of them is refused, it changes none' refused_together
 try 'a zone without regions gets its first' no_regions
 try 'a region beside the folder of regions is refused, or left alone by who is at work' stray_region
 try 'a zone whose regions are all removed meanwhile is empty, and gets its first' regions_go
@@ -627,8 +545,6 @@ try 'a pattern prints files of all zones' patterns
 try 'a region that is a link is left alone' linked
 try 'links in the place of zones, namespaces and their JSON are left alone' linked_folders
 try 'what was accepted survives a kill' survives_a_kill
-try 'what a kill left in journals is undone' undone_behind_a_kill
-try 'also behind the next mount, with what the killed one had written' undone_behind_the_next_mount
 try 'a move that is cut between two region files loses no chunk' cut_between
 try 'regions are read when somebody asks for them' read_later
 try 'a real world is edited in one of its regions' real_world

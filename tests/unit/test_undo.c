@@ -1,22 +1,21 @@
-/* formats/undo: what a keeper keeps, its limits, and lists of generations that nobody vouches
- * for. */
+/* formats/undo: what a keeper keeps, its limits, kills, and lists that nobody vouches for. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
 
-#include "base/journal.h"
-#include "formats/undo/disk.h"
+#include "formats/undo/versions.h"
 #include "scratch.h"
 
 static struct tfs_undo_options options = {.when = TFS_UNDO_MOUNT};
 
 /* ---- a game that saves meanwhile ------------------------------------------------------------- */
 
-enum moment { NEVER, BEFORE_SECOND_NAME, BEHIND_SECOND_NAME, BEFORE_NEW_FILE };
+enum moment { NEVER, BEFORE_SECOND_NAME, BEHIND_SECOND_NAME };
 
 static enum moment moment;            /* when the game saves, once */
 static const char *saved_by_it;       /* its file, which */
@@ -30,11 +29,19 @@ static void save_at(enum moment now)
     ck_assert_int_eq(rename(scratch_path(saved_by_it), scratch_path(saved_as)), 0);
 }
 
+/* As far as a program comes that is killed, in which of its renames. */
+static enum cut { BEFORE_LINK, BEFORE_RENAME, BEHIND_RENAME } dies_at;
+static int dies_in;
+
 /* These take the place of the C library's, for the whole program. */
-int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+int renameat(int from_fd, const char *from, int to_fd, const char *to)
 {
-    save_at(BEFORE_NEW_FILE);
-    return (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
+    if (dies_at == BEFORE_RENAME && --dies_in == 0)
+        _exit(9);
+    int result = (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, 0);
+    if (dies_at == BEHIND_RENAME && --dies_in == 0)
+        _exit(9);
+    return result;
 }
 
 int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
@@ -107,33 +114,34 @@ static void edit(const char *name, const char *text)
     tfs_undo_close(keeper);
 }
 
-static struct tfs_generations list_of(const char *name)
+static struct tfs_versions list_of(const char *name)
 {
-    struct tfs_generations list = TFS_GENERATIONS_NONE;
+    struct tfs_versions list = {0};
     struct tfs_error err = {0};
 
-    ck_assert_msg(tfs_undo_read(scratch_path(name), &options, &list, &err) == 0, "%s", err.text);
+    ck_assert_msg(tfs_versions_read(scratch_path(name), &options, &list, &err) == 0, "%s",
+                  err.text);
     return list;
 }
 
 static size_t count_of(const char *name)
 {
-    struct tfs_generations list = list_of(name);
+    struct tfs_versions list = list_of(name);
     size_t count = list.count;
 
-    tfs_generations_release(&list);
+    tfs_versions_release(&list);
     return count;
 }
 
-/* The path of a file of the newest generation. */
+/* The path of a file in the directory of the newest version. */
 static const char *place_of(const char *name, const char *file)
 {
     static char path[PATH_MAX];
-    struct tfs_generations list = list_of(name);
+    struct tfs_versions list = list_of(name);
 
     ck_assert_uint_gt(list.count, 0);
-    snprintf(path, sizeof(path), "%s/../%s", list.items[0].directory, file);
-    tfs_generations_release(&list);
+    snprintf(path, sizeof(path), "%s/%s", list.items[0].path, file);
+    tfs_versions_release(&list);
     return path;
 }
 
@@ -188,7 +196,6 @@ START_TEST(kept_file_is_the_old_one_itself_unless_a_game_has_it_open)
 }
 END_TEST
 
-/* Of a save that was deleted it is all that is left of it. */
 START_TEST(copy_that_is_kept_has_the_attributes_of_the_file)
 {
     char value[4];
@@ -200,74 +207,46 @@ START_TEST(copy_that_is_kept_has_the_attributes_of_the_file)
     edit("save", "new");
     close(game);
     ck_assert_int_eq(getxattr(place_of("save", "files/save"), "user.one", value, sizeof(value)), 1);
-    ck_assert_int_eq(unlink(scratch_path("save")), 0);
-    ck_assert_int_eq(undo("save", true), 0);
-    ck_assert_str_eq(scratch_read("save"), "old");
-    ck_assert_int_eq(getxattr(scratch_path("save"), "user.one", value, sizeof(value)), 1);
 }
 END_TEST
 
-/* In both moments, of a file that a game has open, too, and of one that must be kept. */
 START_TEST(save_of_a_game_that_comes_while_the_old_one_is_kept_is_not_replaced)
 {
-    const enum moment when = _i % 2 == 0 ? BEFORE_SECOND_NAME : BEHIND_SECOND_NAME;
+    const enum moment when = _i == 0 ? BEFORE_SECOND_NAME : BEHIND_SECOND_NAME;
 
     scratch_write("save", "old");
     edit("save", "first");
     scratch_write("other", "theirs");
-    const int game = _i / 2 == 1 ? open_as_game("save") : -1;
-    options.must = _i / 2 == 2;
     struct tfs_keeper *keeper = open_keeper("save");
     moment = when;
     saved_by_it = "other";
     ck_assert_int_eq(try_commit(keeper, "save", "second"), -ESTALE);
     ck_assert_int_eq(moment, NEVER);
     ck_assert_str_eq(scratch_read("save"), "theirs");
-    ck_assert_uint_eq(count_of("save"), 1); /* nothing was replaced */
     commit(keeper, "save", "third");
     tfs_undo_close(keeper);
-    ck_assert_uint_eq(count_of("save"), 2);
     ck_assert_int_eq(undo("save", false), 0);
     ck_assert_str_eq(scratch_read("save"), "theirs");
-    ck_assert(game < 0 || close(game) == 0);
 }
 END_TEST
 
 /* Or else an undo behind a power cut takes the save for another program's. */
-START_TEST(what_each_commit_left_is_durable)
+START_TEST(what_a_mount_left_is_durable)
 {
+    char notice[TFS_ERROR_TEXT];
     struct stat st;
 
     scratch_write("save", "old");
     struct tfs_keeper *keeper = open_keeper("save");
     commit(keeper, "save", "one");
-    tfs_undo_finish(keeper);
-    ck_assert_int_eq(stat(place_of("save", TFS_UNDO_LEFT), &st), 0);
+    ck_assert_int_eq(stat(place_of("save", TFS_UNDO_LIST), &st), 0);
     watched = st.st_ino;
+    (void)tfs_undo_settle(keeper, notice);
+    ck_assert_int_eq(syncs, 1);
     commit(keeper, "save", "two");
-    tfs_undo_finish(keeper);
-    ck_assert_int_gt(syncs, 0);
+    (void)tfs_undo_settle(keeper, notice);
     tfs_undo_close(keeper);
-}
-END_TEST
-
-START_TEST(commit_that_was_cut_before_its_rename_left_no_generation)
-{
-    struct tfs_error err = {0};
-    struct tfs_file_handle file;
-
-    scratch_write("save", "old");
-    struct tfs_keeper *keeper = open_keeper("save");
-    ck_assert_int_eq(tfs_file_open(scratch_path("save"), true, &file, &err), 0);
-    int directory = open(scratch_dir, O_RDONLY | O_DIRECTORY);
-    ck_assert_int_eq(keeper->before(keeper, scratch_path("save"), directory, &file, &err), 0);
-    close(directory);
-    tfs_file_close(&file);
-    tfs_undo_close(keeper);
-    ck_assert_uint_eq(count_of("save"), 0);
-    edit("save", "new");
-    ck_assert_int_eq(undo("save", false), 0);
-    ck_assert_str_eq(scratch_read("save"), "old");
+    ck_assert_int_eq(syncs, 2);
 }
 END_TEST
 
@@ -289,13 +268,13 @@ START_TEST(file_above_the_limit_is_told_once_and_written)
     char notice[TFS_ERROR_TEXT];
 
     scratch_write("save", "old");
-    ck_assert_int_eq(truncate(scratch_path("save"), (off_t)tfs_undo_limits.bytes + 1), 0);
+    ck_assert_int_eq(truncate(scratch_path("save"), (off_t)TFS_UNDO_BYTES + 1), 0);
     keeper = open_keeper("save");
     commit(keeper, "save", "new");
     commit(keeper, "save", "newer");
-    ck_assert(tfs_undo_notice(keeper, notice));
+    ck_assert(tfs_undo_settle(keeper, notice));
     ck_assert_ptr_nonnull(strstr(notice, "1073741825 bytes, at most 1073741824 are kept"));
-    ck_assert(!tfs_undo_notice(keeper, notice));
+    ck_assert(!tfs_undo_settle(keeper, notice));
     tfs_undo_close(keeper);
     ck_assert_str_eq(scratch_read("save"), "newer");
     ck_assert_uint_eq(count_of("save"), 0);
@@ -304,106 +283,47 @@ END_TEST
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-static void prune(struct tfs_undo_limits limits)
+START_TEST(oldest_versions_of_a_save_go_first)
 {
-    int base = open(scratch_path("state/terrainfs/undo"), O_RDONLY | O_DIRECTORY);
-
-    ck_assert_int_ge(base, 0);
-    tfs_undo_prune(base, &limits);
-    close(base);
+    ck_assert_uint_eq(TFS_UNDO_VERSIONS, 5);
+    ck_assert_uint_eq(TFS_UNDO_BYTES, UINT64_C(1) << 30);
+    scratch_write("save", "old");
+    for (int i = 0; i < 7; i++)
+        edit("save", "new");
+    struct tfs_versions list = list_of("save");
+    ck_assert_uint_eq(list.count, 5);
+    ck_assert_uint_eq(list.items[0].number, 7);
+    ck_assert_uint_eq(list.items[4].number, 3);
+    tfs_versions_release(&list);
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_uint_eq(count_of("save"), 5);
 }
+END_TEST
 
-/* Three saves of a hundred bytes, with three generations each, of which the later are younger. */
-static void make_nine(void)
+/* Three saves of 10,000 bytes, with two versions each, of which the later are younger. */
+START_TEST(oldest_versions_of_all_saves_go_when_there_are_too_many_bytes)
 {
     static const char *const names[] = {"a", "b", "c"};
-    char text[101] = "";
+    char text[10001] = "", path[PATH_MAX];
 
-    memset(text, 'x', 100);
-    for (int round = 0; round < 3; round++)
-        for (int i = 0; i < 3; i++) {
-            if (round == 0)
-                scratch_write(names[i], text);
-            edit(names[i], text);
-            const char *path = place_of(names[i], TFS_UNDO_MANIFEST);
-            FILE *file = fopen(path, "r");
-            char bytes[1000];
-            bytes[fread(bytes, 1, sizeof(bytes) - 1, file)] = '\0';
-            fclose(file);
-            char *rest = strchr(strstr(bytes, "time ") + 5, '\n');
-            file = fopen(path, "w");
-            fprintf(file, "terrainfs undo 1\nkind file\ntime %d%s", 1000 + round * 10 + i, rest);
-            fclose(file);
-        }
-}
-
-START_TEST(limits_are_those_that_are_promised)
-{
-    ck_assert_uint_eq(tfs_undo_limits.generations, 5);
-    ck_assert_uint_eq(tfs_undo_limits.bytes, UINT64_C(1) << 30);
-    ck_assert_uint_eq(tfs_undo_limits.saves, 100);
-}
-END_TEST
-
-START_TEST(oldest_generations_of_a_save_go_first)
-{
-    make_nine();
-    prune((struct tfs_undo_limits){2, 1 << 20, 10});
-    ck_assert_uint_eq(count_of("a"), 2);
-    ck_assert_uint_eq(count_of("c"), 2);
-    struct tfs_generations list = list_of("a");
-    ck_assert_int_eq(list.items[0].time, 1020);
-    ck_assert_int_eq(list.items[1].time, 1010);
-    tfs_generations_release(&list);
-}
-END_TEST
-
-START_TEST(oldest_generations_of_all_saves_go_when_there_are_too_many_bytes)
-{
-    make_nine();
-    prune((struct tfs_undo_limits){5, 500, 10});
+    memset(text, 'x', sizeof(text) - 1);
+    for (int i = 0; i < 6; i++) {
+        const struct timespec times[2] = {{.tv_sec = 1000 + i}, {.tv_sec = 1000 + i}};
+        if (i < 3)
+            scratch_write(names[i % 3], text);
+        edit(names[i % 3], text);
+        ck_assert_int_eq(utimensat(AT_FDCWD, place_of(names[i % 3], "."), times, 0), 0);
+    }
+    struct tfs_versions list = list_of("a");
+    snprintf(path, sizeof(path), "%s", list.place);
+    tfs_versions_release(&list);
+    tfs_undo_limit(path, 55000);
     ck_assert_uint_eq(count_of("a"), 1);
     ck_assert_uint_eq(count_of("b"), 2);
     ck_assert_uint_eq(count_of("c"), 2);
-}
-END_TEST
-
-START_TEST(save_that_was_edited_least_recently_goes_when_there_are_too_many)
-{
-    make_nine();
-    prune((struct tfs_undo_limits){5, 1 << 20, 2});
-    ck_assert_uint_eq(count_of("a"), 0);
-    ck_assert_uint_eq(count_of("b"), 3);
-    ck_assert_uint_eq(count_of("c"), 3);
-}
-END_TEST
-
-/* A day after it was made: a list of another version, a damaged one, one that cannot be opened (a
- * link), one that names no save, none. */
-START_TEST(generations_that_cannot_be_read_go_where_they_are_none)
-{
-    static const char *const lists[] = {"terrainfs undo 2\nkind file\nsave /elsewhere\n",
-                                        "what\nsave /elsewhere\n", NULL,
-                                        "terrainfs undo 1\nkind file\nsave /else", ""};
-    const struct timespec times[2] = {{.tv_sec = time(NULL) - 86400},
-                                      {.tv_sec = time(NULL) - 86400}};
-    char path[2 * PATH_MAX], directory[PATH_MAX];
-
-    scratch_write("save", "old");
-    edit("save", "new");
-    snprintf(directory, sizeof(directory), "%s", place_of("save", "."));
-    snprintf(path, sizeof(path), "%s/%s", directory, TFS_UNDO_MANIFEST);
-    ck_assert_int_eq(unlink(path), 0);
-    if (lists[_i] == NULL)
-        ck_assert_int_eq(symlink("elsewhere", path), 0);
-    else if (lists[_i][0] != '\0') {
-        FILE *file = fopen(path, "w");
-        ck_assert_int_ge(fputs(lists[_i], file), 0);
-        fclose(file);
-    }
-    ck_assert_int_eq(utimensat(AT_FDCWD, directory, times, 0), 0);
-    prune(tfs_undo_limits);
-    ck_assert_int_eq(access(directory, F_OK) == 0, _i < 3);
+    tfs_undo_limit(path, 0);
+    ck_assert_uint_eq(count_of("a") + count_of("b"), 0);
+    ck_assert_uint_eq(count_of("c"), 1);
 }
 END_TEST
 
@@ -425,7 +345,7 @@ START_TEST(list_with_any_byte_changed_or_cut_puts_nothing_elsewhere)
 
     scratch_write("save", "old");
     edit("save", "new");
-    snprintf(path, sizeof(path), "%s", place_of("save", TFS_UNDO_MANIFEST));
+    snprintf(path, sizeof(path), "%s", place_of("save", TFS_UNDO_LIST));
     FILE *file = fopen(path, "r");
     const size_t size = fread(text, 1, sizeof(text), file);
     fclose(file);
@@ -436,28 +356,36 @@ START_TEST(list_with_any_byte_changed_or_cut_puts_nothing_elsewhere)
         for (size_t i = 0; i < sizeof(bytes); i++) {
             text[at] = bytes[i];
             write_list(path, text, size);
-            struct tfs_generations list = list_of("save");
+            struct tfs_versions list = list_of("save");
             for (size_t n = 0; n < list.count; n++)
                 for (size_t f = 0; f < list.items[n].count; f++)
                     ck_assert_ptr_null(strstr(list.items[n].files[f].path, ".."));
-            tfs_generations_release(&list);
+            tfs_versions_release(&list);
         }
         text[at] = was;
     }
 }
 END_TEST
 
-static void refuse_path(const char *line)
-{
-    char path[PATH_MAX], text[2000];
+#define NUMBERS "%20d %20d %20d %9d %20d %20d %20d %9d %20d %20d %20d %9d "
 
+static void __attribute__((format(printf, 1, 2))) refuse(const char *format, ...)
+{
+    char path[PATH_MAX], text[2000], line[1000];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
     scratch_write("save", "old");
     edit("save", "new");
-    snprintf(path, sizeof(path), "%s", place_of("save", TFS_UNDO_MANIFEST));
-    snprintf(text, sizeof(text), "terrainfs undo 1\nkind file\nsave %s\n%s", scratch_path("save"),
-             line);
+    snprintf(path, sizeof(path), "%s", place_of("save", TFS_UNDO_LIST));
+    snprintf(text, sizeof(text), "%s%s\n%s", line[0] == 't' ? line : "terrainfs undo 2 file 0\n",
+             scratch_path("save"), line[0] == 't' ? "" : line);
     write_list(path, text, strlen(text));
-    ck_assert_msg(count_of("save") == 0, "%s", line);
+    struct tfs_versions list = list_of("save");
+    ck_assert_msg(list.count == 1 && !list.items[0].listed, "%s", line);
+    tfs_versions_release(&list);
     ck_assert_int_eq(undo("save", true), -ENOENT);
     ck_assert_str_eq(scratch_read("save"), "new");
     scratch_teardown();
@@ -467,16 +395,23 @@ static void refuse_path(const char *line)
 
 START_TEST(list_that_leads_out_of_the_save_is_none)
 {
-    refuse_path("file 1 3 1 1 ../save\n");
-    refuse_path("file 1 3 1 1 /etc/passwd\n");
-    refuse_path("file 1 3 1 1 a/../../b\n");
-    refuse_path("file 1 3 1 1 a//b\n");
-    refuse_path("file 1 3 1 1 .\n");
-    refuse_path("file 1 3 1 1 \n");
-    refuse_path("file 1 3 1 1 a\\x00b\n");
-    refuse_path("file 1 3 1\n");
-    refuse_path("kind nothing\n");
-    refuse_path("what\n");
+    static const char *const paths[] = {"../save", "/etc/passwd", "a/../../b", "a//b", ".",
+                                        "",        "a\\x00b"};
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        refuse(NUMBERS "%s\n", 1, 3, 1, 1, 1, 3, 1, 1, 1, 3, 1, 1, paths[i]);
+    refuse(NUMBERS "\n", 1, 3, 1, 1, 1, 3, 1, 1, 1, 3, 1, 1);
+    refuse("1 3 1\n");
+    refuse("what\n");
+    refuse("terrainfs undo 2 nothing 0\n");
+    refuse("terrainfs undo 3 file 0\n");
+}
+END_TEST
+
+/* It would take itself for an undo of it that was cut, and what is there now would be lost. */
+START_TEST(list_that_undoes_itself_is_none)
+{
+    refuse("terrainfs undo 2 file 1\n");
 }
 END_TEST
 
@@ -486,9 +421,9 @@ START_TEST(line_that_was_not_written_to_its_end_is_left_out)
 
     scratch_write("save", "old");
     edit("save", "new");
-    snprintf(path, sizeof(path), "%s", place_of("save", TFS_UNDO_MANIFEST));
+    snprintf(path, sizeof(path), "%s", place_of("save", TFS_UNDO_LIST));
     int fd = open(path, O_WRONLY | O_APPEND);
-    ck_assert_int_eq(write(fd, "file 1 2", 8), 8);
+    ck_assert_int_eq(write(fd, "   1 2", 6), 6);
     close(fd);
     ck_assert_int_eq(undo("save", false), 0);
     ck_assert_str_eq(scratch_read("save"), "old");
@@ -523,13 +458,12 @@ static struct tfs_keeper *open_folder(void)
 /* One commit of two files of a zone, as the writers of folders make it. */
 static void commit_both(struct tfs_keeper *keeper, const char *a, const char *b)
 {
-    tfs_undo_expect(keeper, scratch_path("zone/a"));
-    tfs_undo_expect(keeper, scratch_path("zone/b"));
+    tfs_undo_begin(keeper);
     commit(keeper, "zone/a", a);
     commit(keeper, "zone/b", b);
 }
 
-/* The game saved `a` or `b` meanwhile; the generation has both, or `a` is new to it. */
+/* The game saved `a` or `b` meanwhile; the version has both, or `a` is new to it. */
 START_TEST(commit_behind_the_save_of_a_game_is_kept_as_a_whole)
 {
     const char *saved = _i == 0 ? "zone/a" : "zone/b";
@@ -553,51 +487,44 @@ START_TEST(commit_behind_the_save_of_a_game_is_kept_as_a_whole)
 }
 END_TEST
 
-/* As far as a commit came that was killed. */
-enum cut { BEFORE_LINK, BEFORE_RENAME, BEFORE_LEFT };
-
-static int no_link(struct tfs_keeper *keeper, const char *path)
+/* Does something in a process that is killed; `in`: the number of its rename. */
+static void killed(void (*what)(void), enum cut at, int in)
 {
-    struct tfs_error err = {0};
-    struct tfs_file_handle file;
+    int status = 0;
+    const pid_t child = fork();
 
-    ck_assert_int_eq(tfs_file_open(path, false, &file, &err), 0);
-    int directory = open(scratch_path("zone"), O_RDONLY | O_DIRECTORY);
-    int result = keeper->before(keeper, path, directory, &file, &err);
-    close(directory);
-    tfs_file_close(&file);
-    return result;
+    if (child == 0) {
+        dies_at = at;
+        dies_in = in;
+        what();
+        _exit(1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 9);
+}
+
+static void commit_new(void)
+{
+    commit_both(open_folder(), "new a", "new b");
 }
 
 /* A folder of two files, of which a commit wrote `a` and came to `cut` with `b`. */
 static void cut_commit(enum cut cut)
 {
-    char link[PATH_MAX];
-
     ck_assert_int_eq(mkdir(scratch_path("zone"), 0755), 0);
     scratch_write("zone/a", "old a");
     scratch_write("zone/b", "old b");
-    struct tfs_keeper *keeper = open_folder();
-    commit(keeper, "zone/a", "new a");
-    ck_assert_int_eq(no_link(keeper, scratch_path("zone/b")), 0);
-    tfs_undo_close(keeper);
-    snprintf(link, sizeof(link), "%s", place_of("zone", "files/b"));
+    killed(commit_new, cut == BEFORE_LINK ? BEFORE_RENAME : cut, 2);
     if (cut == BEFORE_LINK)
-        ck_assert_int_eq(unlink(link), 0);
-    if (cut == BEFORE_LEFT) {
-        scratch_write("zone/.new", "new b");
-        ck_assert_int_eq(rename(scratch_path("zone/.new"), scratch_path("zone/b")), 0);
-    }
+        ck_assert_int_eq(unlink(place_of("zone", "files/b")), 0);
 }
 
-static void resume(struct tfs_keeper *keeper, const char *name)
+/* What recovery does with the journal of a process that was killed. */
+static void recover(struct tfs_keeper *keeper, bool half, const char *name, const char *text)
 {
-    struct tfs_undo_wrote wrote = {.path = strdup(scratch_path(name))};
-    const struct tfs_undo_cut cut = {tfs_journal_run(), true, &wrote, 1};
-
-    ck_assert_int_eq(stat(wrote.path, &wrote.st), 0);
-    tfs_undo_resume(keeper, &cut);
-    free(wrote.path);
+    tfs_undo_replay(keeper, half);
+    commit(keeper, name, text);
+    tfs_undo_replayed(keeper);
 }
 
 START_TEST(commit_that_was_cut_and_is_brought_to_its_end_is_undone_as_a_whole)
@@ -606,11 +533,8 @@ START_TEST(commit_that_was_cut_and_is_brought_to_its_end_is_undone_as_a_whole)
 
     cut_commit((enum cut)_i);
     struct tfs_keeper *keeper = open_folder();
-    resume(keeper, _i == BEFORE_LEFT ? "zone/b" : "zone/a");
-    if (_i != BEFORE_LEFT)
-        commit(keeper, "zone/b", "new b");
-    tfs_undo_leave(keeper);
-    ck_assert(!tfs_undo_notice(keeper, notice));
+    recover(keeper, true, "zone/b", "new b");
+    ck_assert(!tfs_undo_settle(keeper, notice));
     tfs_undo_close(keeper);
     ck_assert_uint_eq(count_of("zone"), 1);
     ck_assert_int_eq(undo("zone", false), 0);
@@ -622,13 +546,31 @@ START_TEST(commit_that_was_cut_and_is_brought_to_its_end_is_undone_as_a_whole)
 }
 END_TEST
 
-START_TEST(edits_behind_a_commit_that_was_cut_have_a_generation_of_their_own)
+static void commit_third(void)
+{
+    struct tfs_keeper *keeper = open_keeper("save");
+
+    commit(keeper, "save", "first");
+    commit(keeper, "save", "second");
+    commit(keeper, "save", "third");
+}
+
+/* It is what we left, whether the third came or not. */
+START_TEST(save_of_a_commit_that_was_cut_is_ours)
+{
+    scratch_write("save", "old");
+    killed(commit_third, _i == 0 ? BEFORE_RENAME : BEHIND_RENAME, 3);
+    ck_assert_str_eq(scratch_read("save"), _i == 0 ? "second" : "third");
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_str_eq(scratch_read("save"), "old");
+}
+END_TEST
+
+START_TEST(edits_behind_a_commit_that_was_cut_have_a_version_of_their_own)
 {
     cut_commit(BEFORE_RENAME);
     struct tfs_keeper *keeper = open_folder();
-    resume(keeper, "zone/a");
-    commit(keeper, "zone/b", "new b");
-    tfs_undo_leave(keeper);
+    recover(keeper, true, "zone/b", "new b");
     commit(keeper, "zone/b", "newer b");
     tfs_undo_close(keeper);
     ck_assert_uint_eq(count_of("zone"), 2);
@@ -638,195 +580,124 @@ START_TEST(edits_behind_a_commit_that_was_cut_have_a_generation_of_their_own)
 }
 END_TEST
 
-/* 0: the generation is gone; 1: another program changed a file of it. */
-START_TEST(half_of_a_commit_whose_generation_is_of_no_use_is_not_kept)
+/* 0: the version is gone; 1: another program changed a file of it. */
+START_TEST(half_of_a_commit_whose_version_is_of_no_use_is_not_kept)
 {
     char notice[TFS_ERROR_TEXT];
 
     cut_commit(BEFORE_RENAME);
     if (_i == 0)
         ck_assert_int_eq(nftw(scratch_path("state"), scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
+    else
+        scratch_replace("zone/b", "another program's");
     struct tfs_keeper *keeper = open_folder();
-    if (_i == 1) {
-        scratch_write("zone/b", "another program's");
-        resume(keeper, "zone/a");
-    } else {
-        resume(keeper, "zone/a");
-        commit(keeper, "zone/b", "new b");
-    }
-    tfs_undo_leave(keeper);
-    ck_assert(tfs_undo_notice(keeper, notice));
+    recover(keeper, true, "zone/b", "new b");
+    ck_assert(tfs_undo_settle(keeper, notice));
     ck_assert_uint_eq(count_of("zone"), (size_t)_i);
     commit(keeper, "zone/b", "newer b");
     tfs_undo_close(keeper);
     ck_assert_int_eq(undo("zone", false), 0);
-    ck_assert_str_eq(scratch_read("zone/b"), _i == 0 ? "new b" : "another program's");
+    ck_assert_str_eq(scratch_read("zone/b"), "new b");
     ck_assert_str_eq(scratch_read("zone/a"), "new a");
 }
 END_TEST
 
-/* What recovery does with the journal of a process that was killed. */
-static void recover(uint32_t run, const char *text)
+/* Also by a command, though the version is young. */
+START_TEST(what_is_brought_in_behind_a_kill_has_a_version_of_its_own)
 {
-    struct tfs_keeper *keeper = open_keeper("save");
-    const struct tfs_undo_cut cut = {.run = run};
-
-    tfs_undo_resume(keeper, &cut);
-    commit(keeper, "save", text);
-    tfs_undo_leave(keeper);
-    tfs_undo_close(keeper);
-}
-
-START_TEST(what_a_killed_process_left_enters_the_generation_that_it_began)
-{
+    options.when = _i == 0 ? TFS_UNDO_MOUNT : TFS_UNDO_COMMAND;
     scratch_write("save", "old");
     edit("save", "first");
-    recover(tfs_journal_run(), "second");
-    ck_assert_uint_eq(count_of("save"), 1);
-    ck_assert_int_eq(undo("save", false), 0);
-    ck_assert_str_eq(scratch_read("save"), "old");
-    ck_assert_int_eq(undo("save", false), 0);
-    ck_assert_str_eq(scratch_read("save"), "second");
-    edit("save", "third");
-    ck_assert_int_eq(undo("save", false), 0);
-    ck_assert_str_eq(scratch_read("save"), "second");
-}
-END_TEST
-
-/* 0: another process began the last one; 1: another program changed the save since; 2: nothing is
- * kept. */
-START_TEST(what_a_killed_process_left_enters_no_other_generation)
-{
-    static const char *const before[] = {"first", "a game's", "old"};
-    const uint32_t run = _i == 0 ? tfs_journal_run() + 1 : tfs_journal_run();
-
-    scratch_write("save", "old");
-    if (_i != 2)
-        edit("save", "first");
-    if (_i == 1)
-        scratch_write("save", "a game's");
-    recover(run, "second");
-    ck_assert_uint_eq(count_of("save"), _i == 2 ? 1 : 2);
-    recover(run, "third"); /* whose recovery was killed, too */
-    ck_assert_uint_eq(count_of("save"), _i == 2 ? 1 : 2);
-    ck_assert_int_eq(undo("save", false), 0);
-    ck_assert_str_eq(scratch_read("save"), before[_i]);
-}
-END_TEST
-
-/* Killed between the rename and the note of it: what the journal says of the save is as good. */
-START_TEST(file_that_a_killed_process_wrote_is_noted_when_its_journal_is_recovered)
-{
-    struct tfs_undo_wrote wrote = {.path = strdup(scratch_path("save"))};
-    const struct tfs_undo_cut cut = {tfs_journal_run(), false, &wrote, 1};
-
-    scratch_write("save", "old");
-    edit("save", "new");
-    ck_assert_int_eq(truncate(place_of("save", TFS_UNDO_LEFT), 0), 0);
-    ck_assert_int_eq(undo("save", false), -ESTALE);
-    ck_assert_int_eq(stat(wrote.path, &wrote.st), 0);
     struct tfs_keeper *keeper = open_keeper("save");
-    tfs_undo_resume(keeper, &cut);
-    tfs_undo_leave(keeper);
+    recover(keeper, false, "save", "second");
+    commit(keeper, "save", "third");
     tfs_undo_close(keeper);
+    ck_assert_uint_eq(count_of("save"), _i == 0 ? 3 : 2);
     ck_assert_int_eq(undo("save", false), 0);
-    ck_assert_str_eq(scratch_read("save"), "old");
-    free(wrote.path);
-}
-END_TEST
-
-START_TEST(file_whose_replacement_was_not_noted_comes_back_when_forced)
-{
-    cut_commit(BEFORE_LEFT);
-    ck_assert_int_eq(undo("zone", false), -ESTALE);
-    ck_assert_int_eq(undo("zone", true), 0);
-    ck_assert_str_eq(scratch_read("zone/a"), "old a");
-    ck_assert_str_eq(scratch_read("zone/b"), "old b");
+    ck_assert_str_eq(scratch_read("save"), _i == 0 ? "second" : "first");
 }
 END_TEST
 
 START_TEST(line_that_was_not_written_to_its_end_is_not_completed_by_the_next)
 {
-    char path[PATH_MAX];
-
     cut_commit(BEFORE_RENAME);
-    snprintf(path, sizeof(path), "%s", place_of("zone", TFS_UNDO_MANIFEST));
-    int fd = open(path, O_WRONLY | O_APPEND);
-    ck_assert_int_eq(write(fd, "file 1 2 3 4 c", 14), 14);
+    int fd = open(place_of("zone", TFS_UNDO_LIST), O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write(fd, "   1 2", 6), 6);
     close(fd);
     struct tfs_keeper *keeper = open_folder();
-    resume(keeper, "zone/a");
-    commit(keeper, "zone/b", "new b");
-    tfs_undo_leave(keeper);
+    recover(keeper, true, "zone/b", "new b");
+    commit(keeper, "zone/b", "newer b");
     tfs_undo_close(keeper);
     ck_assert_int_eq(undo("zone", false), 0);
-    ck_assert_str_eq(scratch_read("zone/a"), "old a");
-    ck_assert_str_eq(scratch_read("zone/b"), "old b");
+    ck_assert_int_eq(undo("zone", false), 0);
+    ck_assert_str_eq(scratch_read("zone/b"), "newer b");
 }
 END_TEST
 
-/* The save and the list beside it are gone; while the save is put back the game makes the list. 0:
- * there was one before, 1: there was none. */
-START_TEST(file_that_a_game_makes_while_a_deleted_save_comes_back_stays)
+/* ---- an undo that was killed ----------------------------------------------------------------- */
+
+static void undo_zone(void)
 {
-    scratch_write("save", "old");
-    struct tfs_keeper *keeper = open_keeper("save");
-    if (_i == 0) {
-        scratch_write("list", "old list");
-        commit(keeper, "list", "new list");
-    } else {
-        make_file(keeper, "list", "new list");
-    }
-    commit(keeper, "save", "new");
+    (void)undo("zone", false);
+}
+
+/* Two files that a commit replaced, and an undo that was killed with its first or second one. */
+static void cut_undo(enum cut cut, int in)
+{
+    ck_assert_int_eq(mkdir(scratch_path("zone"), 0755), 0);
+    scratch_write("zone/a", "old a");
+    scratch_write("zone/b", "old b");
+    struct tfs_keeper *keeper = open_folder();
+    commit_both(keeper, "new a", "new b");
     tfs_undo_close(keeper);
-    ck_assert_int_eq(unlink(scratch_path("save")), 0);
-    ck_assert_int_eq(unlink(scratch_path("list")), 0);
-    scratch_write("other", "theirs");
-    moment = BEFORE_NEW_FILE;
-    saved_by_it = "other";
-    saved_as = "list";
-    ck_assert_int_eq(undo("save", true), -ESTALE);
-    ck_assert_str_eq(scratch_read("list"), "theirs");
-    ck_assert_str_eq(scratch_read("save"), "old");
-    ck_assert_int_eq(undo("save", true), 0);
-    ck_assert_int_eq(undo("save", false), 0);
-    ck_assert_str_eq(scratch_read("list"), "theirs");
+    killed(undo_zone, cut, in);
+}
+
+static size_t files_in(const char *name)
+{
+    struct dirent **names = NULL;
+    const int count = scandir(scratch_path(name), &names, NULL, NULL);
+
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    return (size_t)count - 2; /* . and .. */
+}
+
+static void zone_is(const char *a, const char *b)
+{
+    ck_assert_str_eq(scratch_read("zone/a"), a);
+    ck_assert_str_eq(scratch_read("zone/b"), b);
+    ck_assert_uint_eq(files_in("zone"), 2); /* no temp file is left */
+}
+
+START_TEST(undo_that_was_killed_is_brought_to_its_end_by_the_next)
+{
+    cut_undo(_i % 2 == 0 ? BEFORE_RENAME : BEHIND_RENAME, _i / 2 + 1);
+    ck_assert_int_eq(undo("zone", false), 0);
+    zone_is("old a", "old b");
+    ck_assert_int_eq(undo("zone", false), 0);
+    zone_is("new a", "new b");
+    ck_assert_uint_eq(count_of("zone"), 1);
 }
 END_TEST
 
-/* ---- saves that were renamed ----------------------------------------------------------------- */
-
-/* 0: undone, 1: with force, 2: behind another edit. */
-START_TEST(save_that_takes_the_name_of_a_deleted_one_has_its_own_versions)
+/* Of what is there then nothing is lost. */
+START_TEST(undo_that_was_killed_is_forced_behind_another_program)
 {
-    scratch_write("b", "old b");
-    scratch_write("a", "old a");
-    edit("b", "new b");
-    edit("a", "new a");
-    ck_assert_int_eq(unlink(scratch_path("b")), 0);
-    ck_assert_int_eq(rename(scratch_path("a"), scratch_path("b")), 0);
-    if (_i == 2)
-        edit("b", "newer a");
-    ck_assert_int_eq(undo("b", _i == 1), 0);
-    ck_assert_str_eq(scratch_read("b"), _i == 2 ? "new a" : "old a");
-    ck_assert_int_eq(undo("b", _i == 1), 0);
-    ck_assert_str_eq(scratch_read("b"), _i == 2 ? "newer a" : "new a");
-    ck_assert_int_eq(undo("b", _i == 1), 0);
-    ck_assert_str_eq(scratch_read("b"), _i == 2 ? "new a" : "old a");
-}
-END_TEST
-
-/* What a game made of the deleted one is no save that was renamed. */
-START_TEST(versions_of_the_deleted_save_are_found_where_no_other_has_the_file)
-{
-    scratch_write("b", "old b");
-    edit("b", "new b");
-    scratch_write("a", "old a");
-    edit("a", "new a");
-    scratch_replace("b", "theirs");
-    ck_assert_int_eq(undo("b", false), -ESTALE);
-    ck_assert_int_eq(undo("b", true), 0);
-    ck_assert_str_eq(scratch_read("b"), "old b");
+    cut_undo(_i % 2 == 0 ? BEFORE_RENAME : BEHIND_RENAME, _i / 2 + 1);
+    scratch_replace("zone/b", "theirs");
+    ck_assert_int_eq(undo("zone", false), -ESTALE);
+    ck_assert_int_eq(undo("zone", true), 0);
+    zone_is("old a", "old b");
+    char kept[PATH_MAX];
+    snprintf(kept, sizeof(kept), "%s", place_of("zone", "files/b"));
+    ck_assert_int_eq(undo("zone", false), 0);
+    ck_assert_str_eq(scratch_read("zone/b"), "theirs");
+    struct tfs_versions list = list_of("zone");
+    ck_assert_uint_eq(list.count, 2); /* and the one that has new b */
+    ck_assert_uint_eq(list.items[1].undoes, 1);
+    tfs_versions_release(&list);
 }
 END_TEST
 
@@ -835,7 +706,7 @@ END_TEST
 /* Of two files the one that is put back first can be kept, and the other cannot. */
 START_TEST(undo_that_cannot_keep_a_file_has_kept_those_that_it_replaced)
 {
-    const off_t large = (off_t)tfs_undo_limits.bytes + 1;
+    const off_t large = (off_t)TFS_UNDO_BYTES + 1;
 
     ck_assert_int_eq(mkdir(scratch_path("zone"), 0755), 0);
     scratch_write("zone/a", "old a");
@@ -861,7 +732,7 @@ END_TEST
 /* The same, and a game saves the other one before it goes on. */
 START_TEST(undo_that_goes_on_leaves_what_it_kept_before)
 {
-    const off_t large = (off_t)tfs_undo_limits.bytes + 1;
+    const off_t large = (off_t)TFS_UNDO_BYTES + 1;
     char kept[PATH_MAX];
 
     ck_assert_int_eq(mkdir(scratch_path("zone"), 0755), 0);
@@ -905,7 +776,7 @@ START_TEST(limit_on_the_size_of_files_that_keeps_an_undo_from_it_is_the_systems)
 }
 END_TEST
 
-START_TEST(undo_that_shall_keep_nothing_is_done_when_it_is_forced)
+START_TEST(undo_that_shall_keep_nothing_keeps_nothing)
 {
     scratch_write("save", "old");
     edit("save", "new");
@@ -950,49 +821,41 @@ static Suite *suite(void)
     tcase_add_loop_test(c, kept_file_is_the_old_one_itself_unless_a_game_has_it_open, 0, 2);
     tcase_add_test(c, copy_that_is_kept_has_the_attributes_of_the_file);
     tcase_add_loop_test(c, save_of_a_game_that_comes_while_the_old_one_is_kept_is_not_replaced, 0,
-                        6);
-    tcase_add_test(c, what_each_commit_left_is_durable);
-    tcase_add_test(c, commit_that_was_cut_before_its_rename_left_no_generation);
+                        2);
+    tcase_add_test(c, what_a_mount_left_is_durable);
     tcase_add_test(c, save_that_was_written_by_another_is_not_undone);
     tcase_add_test(c, file_above_the_limit_is_told_once_and_written);
     tcase_add_loop_test(c, commit_behind_the_save_of_a_game_is_kept_as_a_whole, 0, 3);
     c = unit_case(s, "limits");
     tcase_add_checked_fixture(c, setup, scratch_teardown);
-    tcase_add_test(c, limits_are_those_that_are_promised);
-    tcase_add_test(c, oldest_generations_of_a_save_go_first);
-    tcase_add_test(c, oldest_generations_of_all_saves_go_when_there_are_too_many_bytes);
-    tcase_add_test(c, save_that_was_edited_least_recently_goes_when_there_are_too_many);
-    tcase_add_loop_test(c, generations_that_cannot_be_read_go_where_they_are_none, 0, 5);
+    tcase_add_test(c, oldest_versions_of_a_save_go_first);
+    tcase_add_test(c, oldest_versions_of_all_saves_go_when_there_are_too_many_bytes);
     c = unit_case(s, "lists");
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, scratch_teardown);
     tcase_add_test(c, list_with_any_byte_changed_or_cut_puts_nothing_elsewhere);
     tcase_add_test(c, list_that_leads_out_of_the_save_is_none);
+    tcase_add_test(c, list_that_undoes_itself_is_none);
     tcase_add_test(c, line_that_was_not_written_to_its_end_is_left_out);
     c = unit_case(s, "commits that were cut");
     tcase_add_checked_fixture(c, setup, scratch_teardown);
     tcase_add_loop_test(c, commit_that_was_cut_and_is_brought_to_its_end_is_undone_as_a_whole,
-                        BEFORE_LINK, BEFORE_LEFT + 1);
-    tcase_add_test(c, edits_behind_a_commit_that_was_cut_have_a_generation_of_their_own);
-    tcase_add_loop_test(c, half_of_a_commit_whose_generation_is_of_no_use_is_not_kept, 0, 2);
-    tcase_add_test(c, what_a_killed_process_left_enters_the_generation_that_it_began);
-    tcase_add_loop_test(c, what_a_killed_process_left_enters_no_other_generation, 0, 3);
-    tcase_add_test(c, file_that_a_killed_process_wrote_is_noted_when_its_journal_is_recovered);
-    tcase_add_test(c, file_whose_replacement_was_not_noted_comes_back_when_forced);
+                        BEFORE_LINK, BEHIND_RENAME + 1);
+    tcase_add_loop_test(c, save_of_a_commit_that_was_cut_is_ours, 0, 2);
+    tcase_add_test(c, edits_behind_a_commit_that_was_cut_have_a_version_of_their_own);
+    tcase_add_loop_test(c, half_of_a_commit_whose_version_is_of_no_use_is_not_kept, 0, 2);
+    tcase_add_loop_test(c, what_is_brought_in_behind_a_kill_has_a_version_of_its_own, 0, 2);
     tcase_add_test(c, line_that_was_not_written_to_its_end_is_not_completed_by_the_next);
-    c = unit_case(s, "deleted saves");
+    c = unit_case(s, "an undo that was killed");
     tcase_add_checked_fixture(c, setup, scratch_teardown);
-    tcase_add_loop_test(c, file_that_a_game_makes_while_a_deleted_save_comes_back_stays, 0, 2);
-    c = unit_case(s, "renamed saves");
-    tcase_add_checked_fixture(c, setup, scratch_teardown);
-    tcase_add_loop_test(c, save_that_takes_the_name_of_a_deleted_one_has_its_own_versions, 0, 3);
-    tcase_add_test(c, versions_of_the_deleted_save_are_found_where_no_other_has_the_file);
+    tcase_add_loop_test(c, undo_that_was_killed_is_brought_to_its_end_by_the_next, 0, 4);
+    tcase_add_loop_test(c, undo_that_was_killed_is_forced_behind_another_program, 0, 4);
     c = unit_case(s, "what cannot be kept");
     tcase_add_checked_fixture(c, setup, scratch_teardown);
     tcase_add_test(c, undo_that_cannot_keep_a_file_has_kept_those_that_it_replaced);
     tcase_add_test(c, undo_that_goes_on_leaves_what_it_kept_before);
     tcase_add_test(c, limit_on_the_size_of_files_that_keeps_an_undo_from_it_is_the_systems);
-    tcase_add_test(c, undo_that_shall_keep_nothing_is_done_when_it_is_forced);
+    tcase_add_test(c, undo_that_shall_keep_nothing_keeps_nothing);
     c = unit_case(s, "removed files");
     tcase_add_checked_fixture(c, setup, scratch_teardown);
     tcase_add_loop_test(c, file_that_a_game_saves_while_an_undo_removes_it_stays, 0, 2);

@@ -317,19 +317,13 @@ static int ter_committed(struct tfs_save *save, const struct tfs_doc *before,
     return result;
 }
 
-/* A process that is killed before the sidecar follows leaves the new one. Undo takes both back. */
+/* A process that is killed before the sidecar follows leaves the new one. */
 static void ter_committing(struct tfs_save *save, const struct tfs_doc *doc,
                            struct tfs_replacement *follower)
 {
     if (!sidecar_follows(save->doc, doc))
         return;
     tfs_beamng_sidecar_prepare(save->path, tfs_beamng_names_of(doc), follower);
-    char *path = tfs_beamng_sidecar_path(save->path);
-    if (path != NULL) {
-        tfs_undo_expect(save->keeper, save->path);
-        tfs_undo_expect(save->keeper, path);
-    }
-    free(path);
 }
 
 /* The sidecar follows now what a killed process wrote; of that, the warnings are read again. */
@@ -339,10 +333,12 @@ static int follow(struct tfs_save *save, struct tfs_error *err)
     enum tfs_beamng_sidecar_state state;
     struct tfs_error ignored = {0};
 
-    if (save->read_only != NULL || !tfs_beamng_sidecar_is_prepared(save->path, names) ||
-        tfs_beamng_sidecar_update(save->path, names, save->keeper, &state, &ignored) < 0)
+    if (save->read_only != NULL || !tfs_beamng_sidecar_is_prepared(save->path, names))
         return 0;
-    return tfs_whole_file_reload(save, err);
+    tfs_undo_replay(save->keeper, true);
+    const int result = tfs_beamng_sidecar_update(save->path, names, save->keeper, &state, &ignored);
+    tfs_undo_replayed(save->keeper);
+    return result < 0 ? 0 : tfs_whole_file_reload(save, err);
 }
 
 /* What a killed process left of a new sidecar goes when the save is locked, as that of a new

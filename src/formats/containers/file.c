@@ -413,6 +413,7 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
     struct tfs_replacement follower = {0};
     if (codec->committing != NULL)
         codec->committing(save, doc, &follower);
+    tfs_undo_begin(save->keeper);
     r.keeper = save->keeper;
     tfs_replacement_finish(&r, &file, err);
     /* With a handle of the new file the rename happened, even if what came after it failed: the

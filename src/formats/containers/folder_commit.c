@@ -91,36 +91,6 @@ static bool find_older(const struct tfs_folder_commit *c, size_t *at, struct tfs
     return found;
 }
 
-/* ---- undo ------------------------------------------------------------------------------------ */
-
-static int expect(const struct tfs_folder_commit *c, struct tfs_key file, struct tfs_error *err)
-{
-    char *path = tfs_folder_file_path(c->save, file);
-
-    if (path == NULL)
-        return tfs_fail_memory(err);
-    tfs_undo_expect(c->save->keeper, path);
-    free(path);
-    return 0;
-}
-
-/* All that will be written is said before the first file is, so that undo takes back all of a
- * commit or nothing. */
-static int expect_all(const struct tfs_folder_commit *c, struct tfs_error *err)
-{
-    struct tfs_key key;
-
-    if (c->save->keeper == NULL)
-        return 0;
-    for (size_t i = 0; i < c->count && err->code == 0; i = run_end(c, i))
-        expect(c, c->steps[i].file, err);
-    for (size_t at = 0; err->code == 0 && find_older(c, &at, &key);)
-        expect(c, key, err);
-    if (c->newer)
-        tfs_undo_expect(c->save->keeper, c->own->index.common_path);
-    return err->code;
-}
-
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* What the disk holds once these steps are made. */
@@ -236,9 +206,10 @@ int tfs_folder_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc 
     if (tfs_doc_diff(save->doc, doc, add_step, &finding) == 0 &&
         tfs_edit_open(save->doc, &c.reached, err) == 0) {
         sort_steps(&c);
-        const bool done = expect_all(&c, err) == 0 && write_files(&c, false, err) == 0 &&
-                          write_files(&c, true, err) == 0 && write_older(&c, err) == 0 &&
-                          settle(&c, err) == 0 && (!c.newer || write_common(&c, err) == 0);
+        tfs_undo_begin(save->keeper);
+        const bool done = write_files(&c, false, err) == 0 && write_files(&c, true, err) == 0 &&
+                          write_older(&c, err) == 0 && settle(&c, err) == 0 &&
+                          (!c.newer || write_common(&c, err) == 0);
         *reached = done ? tfs_doc_ref(doc) : tfs_edit_finish(&c.reached);
         tfs_edit_release(&c.reached);
     }

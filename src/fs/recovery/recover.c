@@ -120,50 +120,14 @@ static int set_aside(struct tfs_recovery *r, const char *why, struct tfs_error *
     return err->code;
 }
 
-/* ---- undo ------------------------------------------------------------------------------------ */
-
-/* A save that is one file. That it is as the killed process wrote it is known where it is not what
- * the journal began with: a rewrite says so, or it holds the edits. */
-static struct tfs_undo_wrote wrote_save(const struct tfs_recovery *r)
+/* Did the process that was killed write some of several files already? */
+static bool is_half(const struct tfs_recovery *r)
 {
-    const bool wrote = r->first > 0 || !tfs_hash_equal(r->hash, r->text.save);
+    bool half = false;
 
-    return (struct tfs_undo_wrote){wrote ? r->save->path : NULL, r->save->st};
-}
-
-/* The edits belong to the generation that the killed process began. */
-static void resume_undo(struct tfs_recovery *r)
-{
-    const struct tfs_undo_wrote wrote = wrote_save(r);
-    const struct tfs_undo_cut cut = {r->text.run, false, &wrote, wrote.path != NULL};
-
-    tfs_undo_resume(r->save->keeper, &cut);
-}
-
-/* The same of several files. */
-static int resume_undo_files(struct tfs_recovery *r, struct tfs_error *err)
-{
-    struct tfs_undo_wrote *wrote = calloc(r->files.count + 1, sizeof(*wrote));
-    size_t count = 0;
-
-    if (wrote == NULL)
-        return tfs_fail_memory(err);
-    for (size_t i = 0; i < r->files.count && err->code == 0; i++) {
-        const struct tfs_recover_file *file = &r->files.files[i];
-        if (!file->wrote)
-            continue;
-        wrote[count] = (struct tfs_undo_wrote){
-            r->save->container->journal->path(r->save, file->key), file->st};
-        if (wrote[count++].path == NULL)
-            tfs_fail_memory(err);
-    }
-    const struct tfs_undo_cut cut = {r->text.run, count > 0, wrote, count};
-    if (err->code == 0)
-        tfs_undo_resume(r->save->keeper, &cut);
-    for (size_t i = 0; i < count; i++)
-        free(wrote[i].path);
-    free(wrote);
-    return err->code;
+    for (size_t i = 0; i < r->files.count; i++)
+        half = half || r->files.files[i].wrote;
+    return half;
 }
 
 /* ---- a save that is one file ----------------------------------------------------------------- */
@@ -292,12 +256,12 @@ static int bring_up_to_date(struct tfs_recovery *r, struct tfs_error *err)
         show(r, r->count > 0, "");
         return 0;
     }
-    resume_undo(r);
+    tfs_undo_replay(r->save->keeper, false);
     if (r->count > 0 || r->text.damaged > 0)
         write_into_save(r, err);
     else
         tfs_journal_remove(r->beside, err);
-    tfs_undo_leave(r->save->keeper);
+    tfs_undo_replayed(r->save->keeper);
     return err->code;
 }
 
@@ -326,11 +290,10 @@ static int write_files(struct tfs_recovery *r, struct tfs_error *err)
 {
     struct tfs_error why = {0};
 
-    if (resume_undo_files(r, err) < 0)
-        return err->code;
+    tfs_undo_replay(r->save->keeper, is_half(r));
     if (tfs_recovery_says_more(r, r->doc))
         tfs_journal_restore(r->save, r->beside, &r->text, r->doc, &why);
-    tfs_undo_leave(r->save->keeper);
+    tfs_undo_replayed(r->save->keeper);
     if (is_misfit(why.code))
         return set_aside(r, why.text, err) < 0 ? err->code : 1;
     if (why.code < 0)

@@ -320,12 +320,12 @@ static struct tfs_job *put_back(struct tfs_store *store, struct tfs_job *jobs)
     return done;
 }
 
-/* Why the save as it was before is not kept. */
-static void tell_of_undo(struct tfs_store *store)
+/* What was kept is made durable; or why nothing is kept is told. */
+static void settle_undo(struct tfs_store *store)
 {
     char notice[TFS_ERROR_TEXT];
 
-    if (tfs_undo_notice(store->save->keeper, notice) && store->client.message != NULL)
+    if (tfs_undo_settle(store->save->keeper, notice) && store->client.message != NULL)
         store->client.message(store->client.arg, store, notice);
 }
 
@@ -347,7 +347,7 @@ static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
     tfs_store_journal_settle(store);
     if (store->client.answer != NULL)
         store->client.answer(store->client.arg, store, done);
-    tell_of_undo(store);
+    settle_undo(store);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
@@ -433,8 +433,7 @@ static void run_last(struct tfs_store *store)
     struct tfs_job *jobs = take_jobs(store, true);
     pthread_mutex_unlock(&store->lock);
     run_batch(store, jobs, true);
-    tfs_undo_finish(store->save->keeper);
-    tell_of_undo(store);
+    settle_undo(store);
 }
 
 static void *run(void *arg)

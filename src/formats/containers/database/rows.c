@@ -427,7 +427,7 @@ void tfs_rows_close(struct tfs_save *save)
     source_close(&own->source);
     if (ours) {
         tfs_rows_stat(save);
-        save->keeper->after(save->keeper, save->path, &save->st);
+        tfs_undo_wrote(save->keeper, save->path, &save->st);
     }
     tfs_file_close(&own->file);
     pthread_mutex_destroy(&own->lock);

@@ -248,12 +248,6 @@ static int keep(struct tfs_save *save, struct tfs_error *err)
     return tfs_undo_copy(save->keeper, save->path, &now, copy_to, own, err);
 }
 
-static void tell_keeper(const struct tfs_save *save)
-{
-    if (save->keeper != NULL)
-        save->keeper->after(save->keeper, save->path, &save->st);
-}
-
 /* What was kept is looked at as any other database first. */
 static int restore(struct tfs_save *save, const char *from, struct tfs_error *err)
 {
@@ -268,7 +262,7 @@ static int restore(struct tfs_save *save, const char *from, struct tfs_error *er
         tfs_database_restore(&own->source.db, &kept, err);
         /* One that was rolled back may have moved the times of the file all the same. */
         tfs_rows_stat(save);
-        tell_keeper(save);
+        tfs_undo_wrote(save->keeper, save->path, &save->st);
     }
     tfs_database_close(&kept);
     return err->code;
@@ -295,7 +289,7 @@ int tfs_rows_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error
     pthread_mutex_lock(&w.own->lock);
     if (keep(save, err) == 0 && write_rows(&w) == 0) {
         adopt(&w, doc);
-        tell_keeper(save);
+        tfs_undo_wrote(save->keeper, save->path, &save->st);
     }
     pthread_mutex_unlock(&w.own->lock);
     return err->code;
