@@ -35,7 +35,7 @@ struct chunk {
     int x;
     char blob[TEXT];
     bool removed[FILES];
-    bool unlinked;       /* that of the note is not of a note that was renamed away */
+    bool unlinked; /* that of the note is not of a note that was renamed away */
     bool part_removed;
     bool hidden; /* just made: what was not created is absent */
     bool created[FILES];

@@ -66,8 +66,8 @@ are_copied() {
     done
 }
 
-# copies VIEWS MAKER: two chunks into new directories, and one onto the other one. In `all` the files of a chunk overlap:
-# an old one does not say what a new one does.
+# copies VIEWS MAKER: two chunks into new directories, and one onto the other one. In `all` the files of a chunk
+# overlap: an old one does not say what a new one does.
 copies() {
     local views=$1 program one two
     local -a excluded
@@ -101,12 +101,12 @@ in_reverse() {
     S=$D/save
     place "$S"
     want "$TFS_BIN" export -o views=grids "$S" "$D/tree"
-    chunk=$(ls "$D/tree/chunks" | sed -n 1p)
+    chunk=$(cd "$D/tree/chunks" && find . -mindepth 1 -maxdepth 1 -printf '%P\n' | sort | sed -n 1p)
     up -o views=grids
     want rm -r "$M/chunks/$chunk"
     want mkdir "$M/chunks/$chunk"
-    for file in $(ls -r "$D/tree/chunks/$chunk"); do
-        want cp "$D/tree/chunks/$chunk/$file" "$M/chunks/$chunk/"
+    for file in water occupancy materials; do
+        want cp "$D/tree/chunks/$chunk/$file.txt" "$M/chunks/$chunk/"
     done
     want diff -r "$D/tree/chunks/$chunk" "$M/chunks/$chunk"
     down

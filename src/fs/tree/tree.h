@@ -2,9 +2,9 @@
  * The names of a save: schema (formats/format.h, struct tfs_tree) + document -> directories and
  * files.
  *
- * Knows no FUSE and no handles. What users changed about names (hidden names, scratch files, renamed
- * nodes) is the session's, on top of this. A text goes from here to the lens of its file, onto an
- * edit of the caller's.
+ * Knows no FUSE and no handles. What users changed about names (hidden names, scratch files) is the
+ * session's, on top of this. A text goes from here to the lens of its file, onto an edit of the
+ * caller's.
  *
  * Paths are relative to the root of the tree, without leading or trailing slash; the root is "".
  */
