@@ -19,6 +19,7 @@ static const uint8_t *bytes_behind(const struct tfs_blob *blob)
 
 static struct tfs_blob *blob_alloc(size_t extra, struct tfs_error *err)
 {
+    static atomic_uint_fast64_t made;
     struct tfs_blob *blob = NULL;
 
     if (extra <= SIZE_MAX / 2)
@@ -28,6 +29,7 @@ static struct tfs_blob *blob_alloc(size_t extra, struct tfs_error *err)
         return NULL;
     }
     atomic_init(&blob->refs, 1);
+    blob->number = 1 + atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
     blob->data = bytes_behind(blob);
     blob->size = extra;
     blob->parent = NULL;

@@ -14,6 +14,7 @@
 
 struct tfs_blob {
     atomic_uint refs;
+    uint64_t number; /* of no other blob, also when this one is gone */
     const uint8_t *data;
     size_t size;
     struct tfs_blob *parent; /* the blob whose bytes these are; NULL: our own memory */

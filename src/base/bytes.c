@@ -5,6 +5,7 @@
  */
 #include "base/bytes.h"
 
+#include <endian.h>
 #include <string.h>
 
 /* What an empty span of NULL points at: arithmetic on a null pointer is undefined, even adding
@@ -57,9 +58,9 @@ static inline uint64_t take_be(struct tfs_cursor *c, unsigned n)
     struct tfs_span bytes = tfs_take(c, n);
     uint64_t v = 0;
 
-    for (size_t i = 0; i < bytes.size; i++)
-        v = v << 8 | bytes.data[i];
-    return v;
+    if (bytes.size > 0)
+        memcpy((uint8_t *)&v + sizeof(v) - n, bytes.data, n);
+    return be64toh(v);
 }
 
 static inline uint64_t take_le(struct tfs_cursor *c, unsigned n)
@@ -67,9 +68,9 @@ static inline uint64_t take_le(struct tfs_cursor *c, unsigned n)
     struct tfs_span bytes = tfs_take(c, n);
     uint64_t v = 0;
 
-    for (size_t i = bytes.size; i > 0; i--)
-        v = v << 8 | bytes.data[i - 1];
-    return v;
+    if (bytes.size > 0)
+        memcpy(&v, bytes.data, n);
+    return le64toh(v);
 }
 
 uint16_t tfs_take_u16be(struct tfs_cursor *c)

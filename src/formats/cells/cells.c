@@ -107,31 +107,32 @@ static int make(struct tfs_save *save, const struct tfs_doc *doc, const struct t
                 unsigned wanted, struct tfs_error *warning, struct tfs_cells **cells,
                 struct tfs_error *err)
 {
-    struct tfs_cells *made = calloc(1, sizeof(*made));
+    const struct tfs_cells_kind *kind = save->tree->cells;
+    struct tfs_cells *made = malloc(sizeof(*made));
     struct tfs_error why = {0};
 
     if (made == NULL)
         return tfs_fail_memory(err);
-    atomic_init(&made->refs, 1);
-    made->kind = save->tree->cells;
-    made->save = save;
-    made->doc = doc;
-    made->warning = warning;
-    made->chunk = *chunk;
-    made->size = made->kind->size;
+    *made = (struct tfs_cells){.refs = 1,
+                               .kind = kind,
+                               .save = save,
+                               .doc = doc,
+                               .warning = warning,
+                               .chunk = *chunk,
+                               .size = kind->size};
     tfs_blob_ref(chunk->blob);
     tfs_blob_ref(chunk->extra);
-    for (unsigned i = 0; i < made->kind->count; i++)
-        made->planes[i].form = made->kind->planes[i].form;
+    for (unsigned i = 0; i < kind->count; i++)
+        made->planes[i].form = kind->planes[i].form;
     fetch(made, &why);
     if (why.code == 0)
-        made->kind->decode(made, wanted & (TFS_CELLS_ALL | TFS_CELLS_CHECK), &why);
+        kind->decode(made, wanted & (TFS_CELLS_ALL | TFS_CELLS_CHECK), &why);
     if (why.code == 0 && (wanted & TFS_CELLS_SUMMARY) != 0)
         summarize(made);
     made->doc = NULL;
     made->warning = NULL;
     made->decoded = wanted;
-    for (unsigned i = 0; i < made->kind->count; i++)
+    for (unsigned i = 0; i < kind->count; i++)
         made->decoded |= made->planes[i].values != NULL ? 1u << i : 0;
     made->count = (size_t)made->size.x * made->size.y * made->size.z;
     if (why.code == 0 || keep_damage(made, &why, err) == 0) {

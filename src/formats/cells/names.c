@@ -1,8 +1,8 @@
 /*
  * Chunks -> the names of their voxels, and what is remembered of them.
  *
- * A chunk that the document does not hold is what its own number says; of another one the bytes are
- * compared by their checksum. Must not know what is done with names.
+ * A chunk that the document does not hold is what its own number says, another one what the number
+ * of its blob says. Must not know what is done with names.
  */
 #include "formats/cells/names.h"
 
@@ -12,7 +12,8 @@
 
 #include "base/hash.h"
 
-#define HELD (UINT64_C(1) << 63) /* the rest is a checksum, no own number */
+#define HELD   (UINT64_C(1) << 63) /* the rest is the number of a blob, no own number */
+#define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
 /* What a chunk was, and its names then; NULL: nothing is known. */
 struct tfs_names_seen {
@@ -54,9 +55,9 @@ void tfs_names_memory_unlock(struct tfs_names_memory *m)
 
 static uint64_t what_of(const struct tfs_chunk *chunk)
 {
-    const struct tfs_span held = tfs_blob_span(chunk->blob);
-
-    return tfs_chunk_is_unread(chunk, false) ? chunk->own : HELD | tfs_checksum(held, held.size);
+    return tfs_chunk_is_unread(chunk, false) ? chunk->own
+           : chunk->blob == NULL             ? HELD
+                                             : HELD | chunk->blob->number;
 }
 
 /* Room for the slot. */
@@ -92,20 +93,20 @@ static struct tfs_chunk_names *copy_names(const struct tfs_span *names, uint32_t
     *size = sizeof(struct tfs_chunk_names) + count * sizeof(struct tfs_span);
     *sum = count;
     for (uint32_t i = 0; i < count; i++) {
-        *sum = tfs_checksum(names[i], *sum);
         *size += names[i].size;
+        *sum = (*sum ^ names[i].size) * SPREAD;
     }
-    *sum |= 1;
-    struct tfs_chunk_names *copy = calloc(1, *size);
-    uint8_t *at = copy == NULL ? NULL : (uint8_t *)&copy->names[count];
-    for (uint32_t i = 0; i < count && copy != NULL; i++) {
+    struct tfs_chunk_names *copy = malloc(*size);
+    if (copy == NULL)
+        return NULL;
+    uint8_t *const bytes = (uint8_t *)&copy->names[count], *at = bytes;
+    *copy = (struct tfs_chunk_names){.count = count};
+    for (uint32_t i = 0; i < count; at += names[i++].size) {
         copy->names[i] = (struct tfs_span){at, names[i].size};
         if (names[i].size > 0)
             memcpy(at, names[i].data, names[i].size);
-        at += names[i].size;
     }
-    if (copy != NULL)
-        copy->count = count;
+    *sum = tfs_checksum((struct tfs_span){bytes, (size_t)(at - bytes)}, *sum) | 1;
     return copy;
 }
 

@@ -20,7 +20,7 @@ enum { BLOCK = TFS_COSMIC_PLANE_BLOCK, SKY, LIGHT };
 struct sections {
     struct tfs_cosmic_body body; /* not set where no light was wanted */
     struct tfs_cosmic_blocks blocks;
-    struct tfs_cosmic_light lights[TFS_COSMIC_PLANES]; /* of SKY and LIGHT */
+    struct tfs_cosmic_light lights[TFS_COSMIC_PLANES - SKY];
 };
 
 static struct sections *sections_of(const struct tfs_cells *cells)
@@ -104,7 +104,7 @@ static int decode_names(struct tfs_cells *cells, const struct tfs_cosmic_blocks 
 static int decode_light(struct tfs_cells *cells, unsigned plane, struct tfs_error *err)
 {
     const struct light *light = &lights[plane];
-    struct tfs_cosmic_light *taken = &sections_of(cells)->lights[plane];
+    struct tfs_cosmic_light *taken = &sections_of(cells)->lights[plane - SKY];
     struct tfs_cursor c = tfs_cursor_init(sections_of(cells)->body.sections[light->section]);
 
     if (light->take(&c, taken, err) < 0 || !taken->present)
@@ -205,7 +205,7 @@ static void encode_light(const struct tfs_cells_edit *e, unsigned plane, struct 
         tfs_buf_u8(out, light->none);
     } else {
         tfs_plane_widen(&e->planes[plane], 0, TFS_COSMIC_VALUES, values);
-        light->encode(out, &sections_of(e->before)->lights[plane], values);
+        light->encode(out, &sections_of(e->before)->lights[plane - SKY], values);
     }
 }
 
