@@ -253,6 +253,8 @@ static void folder_free(struct tfs_folder *own)
     if (own->lock_fd >= 0)
         close(own->lock_fd);
     pthread_mutex_destroy(&own->lock);
+    for (size_t i = 0; i < TFS_FOLDER_OPENING; i++)
+        pthread_mutex_destroy(&own->opening[i]);
     free(own);
 }
 
@@ -264,6 +266,8 @@ int tfs_folder_open(struct tfs_save *save, struct tfs_error *err)
         return tfs_fail_memory(err);
     own->lock_fd = -1;
     pthread_mutex_init(&own->lock, NULL);
+    for (size_t i = 0; i < TFS_FOLDER_OPENING; i++)
+        pthread_mutex_init(&own->opening[i], NULL);
     tfs_folder_opened_init(save, &own->opened);
     save->own = own;
     if (tfs_folder_lock(save->path, tfs_folder_exclusive(save), &own->lock_fd, err) == 0)

@@ -247,6 +247,20 @@ static void note_sum(struct tfs_folder *own, const struct source *source, struct
     pthread_mutex_unlock(&own->lock);
 }
 
+static int open_once(struct tfs_save *save, struct source *source, struct tfs_error *err)
+{
+    struct tfs_folder *own = tfs_folder_of(save);
+    const size_t number = (uintptr_t)source->file / sizeof(*source->file) % TFS_FOLDER_OPENING;
+
+    pthread_mutex_lock(&own->opening[number]);
+    source->opened = tfs_recent_find(&own->opened, source->file);
+    if (source->opened == NULL &&
+        opened_make(save, source->file, &source->st, &source->opened, err) == 0)
+        tfs_recent_add(&own->opened, source->opened);
+    pthread_mutex_unlock(&own->opening[number]);
+    return err->code;
+}
+
 /* `again`: the file is opened under the lock, whichever is kept open. */
 static int try_once(struct tfs_save *save, const struct tfs_chunk *chunk, bool again,
                     struct tfs_blob **stored, struct tfs_error *err)
@@ -258,9 +272,8 @@ static int try_once(struct tfs_save *save, const struct tfs_chunk *chunk, bool a
     pthread_mutex_lock(&own->lock);
     source_find(save, chunk, again, &source, err);
     pthread_mutex_unlock(&own->lock);
-    if (err->code == 0 && source.opened == NULL &&
-        opened_make(save, source.file, &source.st, &source.opened, err) == 0)
-        tfs_recent_add(&own->opened, source.opened);
+    if (err->code == 0 && source.opened == NULL)
+        open_once(save, &source, err);
     if (err->code == 0 && source.opened->payload != NULL) {
         slice(source.opened, &source.slot, &blob, err);
     } else if (err->code == 0 &&

@@ -26,13 +26,17 @@ struct tfs_folder_index {
     struct stat common_st;
 };
 
+#define TFS_FOLDER_OPENING 8 /* files that are opened at a time, about */
+
 struct tfs_folder {
     pthread_mutex_t lock; /* of `index` and what it refers to, and `reading` */
     struct tfs_folder_index index;
     uint64_t reading;         /* number of the last reading of the folder */
     bool unsure;              /* a name came or went, but its directory could not be made durable */
     struct tfs_recent opened; /* files that were fetched from last */
-    int lock_fd;              /* the folder, with the flock */
+    /* Held by who opens a file: others that want it wait, and do not inflate it, too. */
+    pthread_mutex_t opening[TFS_FOLDER_OPENING];
+    int lock_fd; /* the folder, with the flock */
 };
 
 static inline struct tfs_folder *tfs_folder_of(const struct tfs_save *save)

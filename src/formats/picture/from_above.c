@@ -45,8 +45,12 @@ static void scan_column(struct scan *s, size_t at, struct tfs_column *column)
     const size_t layer =
         s->cells->planes[0].filled ? 0 : (size_t)s->cells->size.x * s->cells->size.z;
 
+    uint32_t y = s->cells->size.y;
+
     at = layer == 0 ? 0 : at;
-    for (uint32_t y = s->cells->size.y; y-- > 0;)
+    while (y > 0 && s->looks[entries[(y - 1) * layer + at]].kind == TFS_LOOK_NOTHING)
+        y--;
+    while (y-- > 0)
         if (tfs_column_add(column, y, look_at(s, entries[y * layer + at])))
             return;
 }
