@@ -42,27 +42,28 @@ void *tfs_recent_find(struct tfs_recent *recent, const void *wanted)
     return found;
 }
 
-/* Lets go of all but the first `count`. */
-static void cut(struct tfs_recent *recent, unsigned count)
+static void drop_last(struct tfs_recent *recent)
 {
-    while (recent->count > count)
-        recent->kind->unref(recent->objects[--recent->count]);
+    void *last = recent->objects[--recent->count];
+
+    recent->weight -= recent->kind->weight(last);
+    recent->kind->unref(last);
+}
+
+static bool has_room(const struct tfs_recent *recent, size_t weight)
+{
+    return recent->count < TFS_RECENT_MAX && weight <= recent->limit &&
+           recent->weight <= recent->limit - weight;
 }
 
 void tfs_recent_add(struct tfs_recent *recent, void *object)
 {
-    size_t bytes = recent->kind->weight(object);
-    unsigned keep = 0;
+    const size_t weight = recent->kind->weight(object);
 
     pthread_mutex_lock(&recent->lock);
-    while (keep < recent->count && keep + 1 < TFS_RECENT_MAX) {
-        const size_t weight = recent->kind->weight(recent->objects[keep]);
-        if (bytes > recent->limit || weight > recent->limit - bytes)
-            break;
-        bytes += weight;
-        keep++;
-    }
-    cut(recent, keep);
+    while (recent->count > 0 && !has_room(recent, weight))
+        drop_last(recent);
+    recent->weight += weight;
     put_first(recent, object, recent->count++);
     recent->kind->ref(object);
     pthread_mutex_unlock(&recent->lock);
@@ -71,6 +72,7 @@ void tfs_recent_add(struct tfs_recent *recent, void *object)
 void tfs_recent_clear(struct tfs_recent *recent)
 {
     pthread_mutex_lock(&recent->lock);
-    cut(recent, 0);
+    while (recent->count > 0)
+        drop_last(recent);
     pthread_mutex_unlock(&recent->lock);
 }

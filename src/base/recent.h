@@ -28,6 +28,7 @@ struct tfs_recent {
     pthread_mutex_t lock;
     void *objects[TFS_RECENT_MAX]; /* the first was asked for last */
     unsigned count;
+    size_t weight; /* of all */
 };
 
 void tfs_recent_init(struct tfs_recent *recent, const struct tfs_recent_kind *kind, size_t limit);

@@ -93,9 +93,10 @@ static void summarize(struct tfs_cells *cells)
     uint64_t first = 0, differs = 0, values;
 
     tfs_cells_runs_begin(&runs, cells);
-    while (tfs_cells_runs_next(&runs)) {
+    if (tfs_cells_runs_next(&runs))
+        memcpy(&first, runs.values, sizeof(first));
+    for (bool more = runs.count > 0; more; more = tfs_cells_runs_next(&runs)) {
         memcpy(&values, runs.values, sizeof(values));
-        first = runs.end == runs.count ? values : first;
         differs |= values ^ first;
         s->there[runs.values[0]] = true;
     }

@@ -237,21 +237,25 @@ static int add_planes(struct tfs_voxel_lines *lines, const struct tfs_cells *cel
 /* How the values of the columns are printed, with what is behind them. */
 struct texts {
     const struct columns *columns;
-    uint32_t sizes[TFS_PLANES_MAX][UINT8_MAX + 1]; /* 0: the value was not met so far */
+    uint32_t sizes[TFS_PLANES_MAX][UINT8_MAX + 1]; /* UNMET: the value was not met so far */
     uint32_t at[TFS_PLANES_MAX][UINT8_MAX + 1];
     struct tfs_buf text;
 };
 
-#define SAYS 0x1000 /* added to the size where a voxel with the value has a line */
+#define SAYS       0x1000    /* added to the size where a voxel with the value has a line */
+#define UNMET      0x1010101 /* bytes that are all UNMET_BYTE; the sum of all planes is no less */
+#define UNMET_BYTE 1
 
 static void meet(struct texts *t, const struct tfs_cells *cells, unsigned k, uint8_t value)
 {
     const unsigned number = t->columns->planes[k];
     const struct tfs_plane *plane = &cells->kind->planes[number];
     const bool says = (plane->flags & TFS_PLANE_DECIDES) != 0 && value != plane->form.empty;
-    uint8_t *out = tfs_buf_reserve(&t->text, VALUE_MAX + TFS_VOXEL_STEP);
 
-    if (out == NULL || t->sizes[k][value] > 0)
+    if (t->sizes[k][value] != UNMET)
+        return;
+    uint8_t *out = tfs_buf_reserve(&t->text, VALUE_MAX + TFS_VOXEL_STEP);
+    if (out == NULL)
         return;
     const uint32_t size = (uint32_t)print_value(cells, number, value, out);
     out[size] = k + 1 < t->columns->head.count ? ',' : '\n';
@@ -260,17 +264,13 @@ static void meet(struct texts *t, const struct tfs_cells *cells, unsigned k, uin
     t->text.size += size + 1;
 }
 
-/* 0: one of the values was not met so far. */
-static uint32_t measure_values(const struct texts *t, const uint8_t *values)
+/* At least UNMET: one of the values was not met so far. */
+static inline uint32_t measure_values(const struct texts *t, const uint8_t *values)
 {
     uint32_t all = 0;
 
-    for (unsigned k = 0; k < t->columns->head.count; k++) {
-        const uint32_t size = t->sizes[k][values[t->columns->planes[k]]];
-        if (size == 0)
-            return 0;
-        all += size;
-    }
+    for (unsigned k = 0; k < t->columns->head.count; k++)
+        all += t->sizes[k][values[t->columns->planes[k]]];
     return all;
 }
 
@@ -293,14 +293,16 @@ static int add_runs(struct tfs_voxel_lines *lines, const struct tfs_cells *cells
 
     t.columns = c;
     t.text = (struct tfs_buf){0};
-    memset(t.sizes, 0, c->head.count * sizeof(t.sizes[0]));
+    memset(t.sizes, UNMET_BYTE, c->head.count * sizeof(t.sizes[0]));
     tfs_cells_runs_begin(&runs, cells);
-    while (tfs_cells_runs_next(&runs) && !t.text.failed) {
+    while (tfs_cells_runs_next(&runs)) {
         uint32_t size = measure_values(&t, runs.values);
-        if (size == 0) {
+        if (size >= UNMET) {
             for (unsigned k = 0; k < c->head.count; k++)
                 meet(&t, cells, k, runs.values[c->planes[k]]);
             size = measure_values(&t, runs.values);
+            if (t.text.failed)
+                break;
         }
         const struct tfs_voxel_values line = {text, size < SAYS ? 0 : size % SAYS, 1};
         if (lines->out != NULL && line.size > 0)
