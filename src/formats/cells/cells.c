@@ -385,43 +385,39 @@ void tfs_plane_set_all(struct tfs_cells_plane *plane, size_t first, size_t count
             tfs_plane_set(plane, i, value);
 }
 
-#define TOGETHER 64 /* values: a loop of a fixed length is one that compilers make wide */
+/* A loop of a fixed length is one that compilers make wide. */
+#define MARK(type)                                                                                 \
+    static void mark_##type(const type *values, size_t count, type low, type span,                 \
+                            uint8_t *restrict marks)                                               \
+    {                                                                                              \
+        for (size_t i = 0; i < TFS_PLANE_TOGETHER && count == TFS_PLANE_TOGETHER; i++)             \
+            marks[i] |= (type)(values[i] - low) <= span;                                           \
+        for (size_t i = 0; i < count && count < TFS_PLANE_TOGETHER; i++)                           \
+            marks[i] |= (type)(values[i] - low) <= span;                                           \
+    }
+MARK(uint8_t)
+MARK(uint16_t)
+MARK(uint32_t)
+MARK(uint64_t)
 
-#define IS_SOLID(type, v) ((type)((v) - (type)form->solid) <= (type)form->solid_span)
-#define ANY_SOLID(type)                                                                            \
-    do {                                                                                           \
-        const type *v = plane->values;                                                             \
-        for (; i + TOGETHER <= values && !any; i += TOGETHER) {                                    \
-            type hits = 0;                                                                         \
-            for (size_t k = 0; k < TOGETHER; k++)                                                  \
-                hits |= (type)IS_SOLID(type, v[i + k]);                                            \
-            any = hits != 0;                                                                       \
-        }                                                                                          \
-        for (; i < values && !any; i++)                                                            \
-            any = IS_SOLID(type, v[i]);                                                            \
-    } while (0)
-
-bool tfs_plane_has_solid(const struct tfs_cells_plane *plane, size_t count)
+void tfs_plane_mark(const struct tfs_cells_plane *plane, size_t first, size_t count, uint64_t low,
+                    uint64_t span, uint8_t *restrict marks)
 {
-    const struct tfs_plane_form *form = &plane->form;
-    const size_t values = plane->filled ? 1 : count;
-    size_t i = 0;
-    bool any = false;
+    const uint8_t *values = (const uint8_t *)plane->values + first * plane->form.width;
 
-    switch (form->width) {
+    switch (plane->form.width) {
     case 1:
-        ANY_SOLID(uint8_t);
+        mark_uint8_t(values, count, (uint8_t)low, (uint8_t)span, marks);
         break;
     case 2:
-        ANY_SOLID(uint16_t);
+        mark_uint16_t((const void *)values, count, (uint16_t)low, (uint16_t)span, marks);
         break;
     case 4:
-        ANY_SOLID(uint32_t);
+        mark_uint32_t((const void *)values, count, (uint32_t)low, (uint32_t)span, marks);
         break;
     default:
-        ANY_SOLID(uint64_t);
+        mark_uint64_t((const void *)values, count, low, span, marks);
     }
-    return any;
 }
 
 #define RUN(type)                                                                                  \

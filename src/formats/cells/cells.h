@@ -343,8 +343,11 @@ static inline void tfs_array_set(uint8_t *values, unsigned size, size_t i, uint6
 
 /* Gives `count` voxels of a plane that is not filled a value. */
 void tfs_plane_set_all(struct tfs_cells_plane *plane, size_t first, size_t count, uint64_t value);
-/* Has a voxel a solid value, in a plane with TFS_PLANE_SOLID? */
-bool tfs_plane_has_solid(const struct tfs_cells_plane *plane, size_t count);
+/* Sets marks[i] to 1 where voxel `first` + i has one of the values from `low` to `low` + span; of
+ * planes of numbers. So many voxels at once are faster than others. */
+#define TFS_PLANE_TOGETHER 64
+void tfs_plane_mark(const struct tfs_cells_plane *plane, size_t first, size_t count, uint64_t low,
+                    uint64_t span, uint8_t *restrict marks);
 /* Has every voxel the same value? */
 bool tfs_plane_uniform(const struct tfs_cells_plane *plane, size_t count);
 /* How many voxels from `i` on, at most to `end`, have the value of voxel i? */

@@ -257,7 +257,8 @@ static int bin_empty(struct bins *b, struct bin *bin, struct tfs_error *err)
     return err->code;
 }
 
-static int bin_add(struct bins *b, unsigned plane, uint64_t value, size_t voxel,
+/* Adds voxels that have the value, `voxel` is one of them. */
+static int bin_add(struct bins *b, unsigned plane, uint64_t value, size_t voxel, size_t count,
                    struct tfs_error *err)
 {
     const uint64_t spread = (value * TFS_PLANES_MAX + plane) * UINT64_C(0x9e3779b97f4a7c15);
@@ -268,30 +269,16 @@ static int bin_add(struct bins *b, unsigned plane, uint64_t value, size_t voxel,
         return err->code;
     if (bin->voxels == 0)
         *bin = (struct bin){.value = value, .plane = plane, .voxel = voxel};
-    bin->voxels++;
+    bin->voxels += count;
     return 0;
 }
 
-/* A plane that voxels are solid by. */
-struct solid {
-    struct tfs_cells_plane plane;
-    unsigned number;
-    bool distance;
-};
-
-/* Distances last: as they are named. */
-static unsigned find_solid(const struct tfs_cells *cells, struct solid solid[TFS_PLANES_MAX])
+/* So many voxels are looked at together, from `first` on. */
+static size_t count_here(const struct tfs_cells *cells, size_t first)
 {
-    unsigned count = 0;
+    const size_t left = cells->count - first;
 
-    for (unsigned last = 0; last < 2; last++)
-        for (unsigned p = 0; p < cells->kind->count; p++) {
-            const unsigned flags = cells->kind->planes[p].flags;
-            if ((flags & TFS_PLANE_SOLID) != 0 && ((flags & TFS_PLANE_DISTANCE) != 0) == last &&
-                tfs_plane_has_solid(&cells->planes[p], cells->count))
-                solid[count++] = (struct solid){cells->planes[p], p, last == 1};
-        }
-    return count;
+    return left < TFS_PLANE_TOGETHER ? left : TFS_PLANE_TOGETHER;
 }
 
 /* How many voxels are not empty: solid ones, and air with distances or further values. */
@@ -309,45 +296,82 @@ static uint64_t count_saying(const struct tfs_cells *cells)
         if (!plane->filled)
             dense[count++] = plane;
     }
-    for (size_t i = 0; i < cells->count; i++) {
-        unsigned k = 0;
-        while (k < count && tfs_plane_get(dense[k], i) == dense[k]->form.empty)
-            k++;
-        said += k < count;
+    for (size_t i = 0; i < cells->count; i += TFS_PLANE_TOGETHER) {
+        const size_t here = count_here(cells, i);
+        uint8_t says[TFS_PLANE_TOGETHER] = {0};
+        for (unsigned k = 0; k < count; k++)
+            tfs_plane_mark(dense[k], i, here, dense[k]->form.empty + 1, UINT64_MAX - 1, says);
+        for (size_t k = 0; k < TFS_PLANE_TOGETHER; k++)
+            said += says[k];
     }
     return said;
 }
 
-/* The first plane that the voxel is solid by; NULL: it is not. */
-static const struct solid *solid_by(const struct solid *solid, unsigned count, size_t voxel,
-                                    uint64_t *value)
+/* Sets `marks` where voxels from `first` on are solid by the plane. False: none is. */
+static bool mark_solid(const struct tfs_cells *cells, const struct tfs_cells_plane *plane,
+                       size_t first, uint8_t *marks)
 {
-    for (const struct solid *end = solid + count; solid < end; solid++) {
-        *value = tfs_plane_get(&solid->plane, voxel);
-        if (tfs_plane_is_solid(&solid->plane.form, *value))
-            return solid;
-    }
-    return NULL;
+    const struct tfs_plane_form *form = &plane->form;
+    const size_t here = count_here(cells, first);
+
+    memset(marks, 0, TFS_PLANE_TOGETHER);
+    tfs_plane_mark(plane, plane->filled ? 0 : first, plane->filled ? 1 : here, form->solid,
+                   form->solid_span, marks);
+    if (plane->filled)
+        memset(marks, marks[0], here);
+    return memchr(marks, 1, here) != NULL;
 }
 
-/* Solid voxels have a short name. */
+/* Adds the solid voxels of a plane, from `first` on, but for those that are taken. They are then.
+ * Distances do not say what a voxel is. */
+static int count_solid(struct bins *b, unsigned number, size_t first, uint8_t *taken,
+                       struct tfs_error *err)
+{
+    const struct tfs_cells *cells = b->sum->chunk.cells;
+    const struct tfs_cells_plane *plane = &cells->planes[number];
+    const bool distance = (cells->kind->planes[number].flags & TFS_PLANE_DISTANCE) != 0;
+    uint8_t marks[TFS_PLANE_TOGETHER];
+    size_t at = 0;
+
+    if (!mark_solid(cells, plane, first, marks))
+        return 0;
+    for (size_t i = 0; i < TFS_PLANE_TOGETHER; i++) {
+        marks[i] &= (uint8_t)~taken[i];
+        taken[i] |= marks[i];
+    }
+    while (at < TFS_PLANE_TOGETHER && err->code == 0) {
+        const uint64_t value = distance ? 0 : tfs_plane_get(plane, first + at);
+        const size_t voxel = first + at;
+        size_t count = 0;
+        for (; at < TFS_PLANE_TOGETHER && marks[at]; at++, count++)
+            if (!distance && tfs_plane_get(plane, first + at) != value)
+                break;
+        if (count > 0)
+            bin_add(b, number, value, voxel, count, err);
+        while (at < TFS_PLANE_TOGETHER && !marks[at])
+            at++;
+    }
+    return err->code;
+}
+
+/* Distances last: as they are named. Solid voxels have a short name. */
 static int count_numbers(struct tfs_chunk_count *sum, struct tfs_error *err)
 {
-    const size_t voxels = sum->chunk.cells->count;
+    const struct tfs_cells *cells = sum->chunk.cells;
     struct bins b = {.sum = sum};
-    struct solid solid[TFS_PLANES_MAX];
-    const unsigned count = find_solid(sum->chunk.cells, solid);
 
-    for (size_t i = 0; i < voxels && count > 0; i++) {
-        uint64_t value;
-        const struct solid *by = solid_by(solid, count, i, &value);
-        if (by != NULL && bin_add(&b, by->number, by->distance ? 0 : value, i, err) < 0)
-            return err->code;
+    for (size_t i = 0; i < cells->count && err->code == 0; i += TFS_PLANE_TOGETHER) {
+        uint8_t taken[TFS_PLANE_TOGETHER] = {0};
+        for (unsigned last = 0; last < 2; last++)
+            for (unsigned p = 0; p < cells->kind->count && err->code == 0; p++) {
+                const unsigned flags = cells->kind->planes[p].flags;
+                if ((flags & TFS_PLANE_SOLID) != 0 && ((flags & TFS_PLANE_DISTANCE) != 0) == last)
+                    count_solid(&b, p, i, taken, err);
+            }
     }
-    for (unsigned i = 0; i < BINS && count > 0; i++)
-        if (bin_empty(&b, &b.bins[i], err) < 0)
-            return err->code;
-    return 0;
+    for (unsigned i = 0; i < BINS && err->code == 0; i++)
+        bin_empty(&b, &b.bins[i], err);
+    return err->code;
 }
 
 /* A plane that nobody wrote says nothing; one of equal values says one, however it is stored. */
