@@ -26,11 +26,15 @@ struct map {
     uint32_t shift, width;       /* a pixel is 1 << shift samples each way */
     uint32_t low, high;          /* of all heights */
     int8_t slopes[STEP_MAX + 1]; /* how much a step of heights lightens */
-    uint32_t colours[256];
-    uint8_t *samples;          /* a row */
-    uint32_t *heights, *above; /* of a row of pixels, and the one above it */
-    uint32_t *sums;            /* of a row of pixels, three colours each */
+    uint64_t colours[256];       /* three colours, CHANNEL bits apart */
+    uint8_t *samples;            /* a row */
+    uint32_t *heights, *above;   /* of a row of pixels, and the one above it */
+    uint64_t *sums;              /* of a row of pixels, of colours; 0 before one is read */
 };
+
+#define CHANNEL 21 /* bits: the sum of all samples of a pixel fits in */
+#define CHANNEL_OF(colours, c)                                                                     \
+    ((uint32_t)((colours) >> (2 - (c)) * CHANNEL) & ((1u << CHANNEL) - 1))
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -47,44 +51,42 @@ static void read_samples(const struct map *map, const struct tfs_beamng_plane *p
     tfs_beamng_terrain_row(&map->terrain, plane, map->terrain.layout.side - 1 - row, map->samples);
 }
 
-/* Sums of squares -> their means, `each` of a pixel. */
-static void divide(const struct map *map, uint32_t row, uint32_t *sums, unsigned each)
-{
-    for (uint32_t i = 0; i < map->width * each && map->shift > 0; i++)
-        sums[i] /= within(map, row) * within(map, i / each);
-}
-
 /* The heights of the next row. */
 static void read_heights(struct map *map, uint32_t row)
 {
+    const uint32_t side = map->terrain.layout.side, shift = map->shift, rows = within(map, row);
+    const uint8_t *samples = map->samples;
     uint32_t *heights = map->above;
 
     map->above = map->heights;
     map->heights = heights;
     memset(heights, 0, map->width * sizeof(*heights));
-    for (uint32_t i = 0; i < within(map, row); i++) {
-        const uint8_t *samples = map->samples;
-        read_samples(map, &tfs_beamng_heights, (row << map->shift) + i);
-        for (uint32_t x = 0; x < map->terrain.layout.side; x++)
-            heights[x >> map->shift] += (uint32_t)(samples[2 * x] | samples[2 * x + 1] << 8);
+    for (uint32_t i = 0; i < rows; i++) {
+        read_samples(map, &tfs_beamng_heights, (row << shift) + i);
+        for (size_t x = 0; x < side; x++)
+            heights[x >> shift] += (uint32_t)(samples[2 * x] | samples[2 * x + 1] << 8);
     }
-    divide(map, row, heights, 1);
+    for (uint32_t x = 0; x < map->width && shift > 0; x++)
+        heights[x] /= rows * within(map, x);
 }
 
 static void read_colours(const struct map *map, uint32_t row)
 {
-    memset(map->sums, 0, (size_t)map->width * 3 * sizeof(*map->sums));
-    for (uint32_t i = 0; i < within(map, row); i++) {
-        read_samples(map, &tfs_beamng_layers, (row << map->shift) + i);
-        for (uint32_t x = 0; x < map->terrain.layout.side; x++) {
-            const uint32_t colour = map->colours[map->samples[x]];
-            uint32_t *sum = map->sums + (size_t)(x >> map->shift) * 3;
-            sum[0] += colour >> 16;
-            sum[1] += colour >> 8 & 0xff;
-            sum[2] += colour & 0xff;
-        }
+    const uint32_t side = map->terrain.layout.side, shift = map->shift, rows = within(map, row);
+    const uint8_t *samples = map->samples;
+    uint64_t *sums = map->sums;
+
+    for (uint32_t i = 0; i < rows; i++) {
+        read_samples(map, &tfs_beamng_layers, (row << shift) + i);
+        for (size_t x = 0; x < side; x++)
+            sums[x >> shift] += map->colours[samples[x]];
     }
-    divide(map, row, map->sums, 3);
+    for (uint32_t x = 0; x < map->width && shift > 0; x++) {
+        uint64_t mean = 0;
+        for (unsigned c = 0; c < 3; c++)
+            mean = mean << CHANNEL | CHANNEL_OF(sums[x], c) / (rows * within(map, x));
+        sums[x] = mean;
+    }
 }
 
 /* ---- light ----------------------------------------------------------------------------------- */
@@ -97,7 +99,9 @@ static void set_colours(struct map *map, const struct tfs_doc *doc)
     for (unsigned i = 0; i < TFS_BEAMNG_HOLE; i++) {
         struct tfs_span name = {0};
         (void)tfs_beamng_names_next(&names, &name);
-        map->colours[i] = tfs_colour_of_name(name, &water);
+        const uint64_t colour = tfs_colour_of_name(name, &water);
+        map->colours[i] =
+            colour >> 16 << 2 * CHANNEL | (colour >> 8 & 0xff) << CHANNEL | (colour & 0xff);
     }
 }
 
@@ -109,19 +113,24 @@ static uint32_t step_between(uint32_t a, uint32_t b)
 /* What light depends on, of all heights: the mean step is half as light as a cliff. */
 static void set_light(struct map *map)
 {
+    uint32_t low = UINT32_MAX, high = 0;
     uint64_t steps = 0;
 
-    map->low = UINT32_MAX;
     for (uint32_t row = 0; row < map->width; row++) {
         read_heights(map, row);
+        const uint32_t *heights = map->heights, *above = row > 0 ? map->above : heights;
+        uint32_t left = heights[0];
         for (uint32_t x = 0; x < map->width; x++) {
-            const uint32_t height = map->heights[x];
-            map->low = height < map->low ? height : map->low;
-            map->high = height > map->high ? height : map->high;
-            steps += row > 0 ? step_between(height, map->above[x]) : 0;
-            steps += x > 0 ? step_between(height, map->heights[x - 1]) : 0;
+            const uint32_t height = heights[x];
+            low = height < low ? height : low;
+            high = height > high ? height : high;
+            steps += step_between(height, above[x]);
+            steps += step_between(height, left);
+            left = height;
         }
     }
+    map->low = low;
+    map->high = high;
     const uint32_t mean = (uint32_t)(steps / (2 * (uint64_t)map->width * map->width));
     for (uint32_t step = 0; step <= STEP_MAX; step++)
         map->slopes[step] =
@@ -129,30 +138,36 @@ static void set_light(struct map *map)
 }
 
 /* Ground rising to the south-east faces the light. */
-static int32_t slope_light(const struct map *map, uint32_t height, uint32_t neighbour)
+static inline int32_t slope_light(const int8_t *slopes, uint32_t height, uint32_t neighbour)
 {
     const uint32_t step = step_between(height, neighbour);
-    const int32_t light = map->slopes[step < STEP_MAX ? step : STEP_MAX];
+    const int32_t light = slopes[step < STEP_MAX ? step : STEP_MAX];
 
     return height < neighbour ? -light : light;
 }
 
-static void map_row(void *arg, uint32_t row, uint8_t *samples)
+static void map_row(void *arg, uint32_t row, uint8_t *restrict samples)
 {
     struct map *map = arg;
     /* Height above the lowest to light, with 16 bits behind the point. */
     const uint32_t scale = ((LIGHT_HIGHEST - LIGHT_LOWEST) << 16) / (map->high - map->low + 1);
+    const uint32_t low = map->low, width = map->width;
+    uint64_t *sums = map->sums;
 
     read_colours(map, row);
     read_heights(map, row);
-    const uint32_t *above = row > 0 ? map->above : map->heights;
-    for (uint32_t x = 0; x < map->width; x++) {
-        const uint32_t height = map->heights[x];
-        int32_t light = LIGHT_LOWEST + (int32_t)((height - map->low) * scale >> 16);
-        light += slope_light(map, height, above[x]);
-        light += slope_light(map, height, map->heights[x > 0 ? x - 1 : 0]);
+    const uint32_t *heights = map->heights, *above = row > 0 ? map->above : heights;
+    uint32_t left = heights[0];
+    for (uint32_t x = 0; x < width; x++) {
+        const uint32_t height = heights[x];
+        int32_t light = LIGHT_LOWEST + (int32_t)((height - low) * scale >> 16);
+        light += slope_light(map->slopes, height, above[x]);
+        light += slope_light(map->slopes, height, left);
+        left = height;
+        const uint64_t colours = sums[x];
+        sums[x] = 0;
         for (unsigned c = 0; c < 3; c++) {
-            const uint32_t lit = map->sums[(size_t)x * 3 + c] * (uint32_t)light >> 8;
+            const uint32_t lit = CHANNEL_OF(colours, c) * (uint32_t)light >> 8;
             *samples++ = lit < UINT8_MAX ? (uint8_t)lit : UINT8_MAX;
         }
     }
@@ -202,11 +217,11 @@ static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_
     form_init(&form, doc);
     map.width = form.shape.width;
     map.samples = malloc((size_t)side * 2);
-    map.sums = calloc(map.width, 5 * sizeof(*map.sums));
+    map.sums = calloc(map.width, 2 * sizeof(*map.sums));
     if (map.samples == NULL || map.sums == NULL) {
         tfs_fail_memory(err);
     } else if (tfs_beamng_terrain_init(doc, &map.terrain, err) == 0) {
-        map.heights = map.sums + 3 * (size_t)map.width;
+        map.heights = (uint32_t *)(map.sums + map.width);
         map.above = map.heights + map.width;
         set_colours(&map, doc);
         set_light(&map);
