@@ -85,31 +85,32 @@ static void copy_part(const struct range *r, uint64_t at, const uint8_t *bytes, 
 }
 
 /* `size` is a constant where this is used, so each use is a loop of its own. */
-static inline void copy_rows(const struct range *r, uint64_t at, const uint8_t *rows, size_t size)
+static inline void copy_whole(const struct range *r, uint64_t at, const uint8_t *rows,
+                              uint32_t count, size_t size)
 {
-    const uint64_t line = tfs_array_line(r->a);
+    const uint64_t row = tfs_array_row(r->a), line = tfs_array_line(r->a);
     uint8_t *to = r->out + (at - r->begin);
 
-    for (uint32_t i = 0; i < r->a->sides[1]; i++, to += line, rows += size)
+    for (uint32_t i = 0; i < count; i++, to += line, rows += row)
         memcpy(to, rows, size);
 }
 
-/* Copies what the range has of a layer of a chunk, whose first row is at `at` in the array. Rows of
- * the array have `size` bytes of it; where that is not all there is one row. */
-static void copy_layer(const struct range *r, uint64_t at, const uint8_t *values, uint64_t size)
+/* Copies what the range has of rows of a chunk, of which the first is at `at` in the array. Lines
+ * of the array have `size` bytes of each. */
+static void copy_rows(const struct range *r, uint64_t at, const uint8_t *rows, uint32_t count,
+                      uint64_t size)
 {
-    const uint32_t rows = r->a->sides[1];
-    const uint64_t line = tfs_array_line(r->a);
+    const uint64_t row = tfs_array_row(r->a), line = tfs_array_line(r->a);
 
-    if (at < r->begin || at + (rows - 1) * line + size > r->end)
-        for (uint32_t z = 0; z < rows; z++)
-            copy_part(r, at + z * line, values + z * size, size);
+    if (at < r->begin || at + (count - 1) * line + size > r->end)
+        for (uint32_t i = 0; i < count; i++)
+            copy_part(r, at + i * line, rows + i * row, size);
     else if (size == 16)
-        copy_rows(r, at, values, 16);
+        copy_whole(r, at, rows, count, 16);
     else if (size == 32)
-        copy_rows(r, at, values, 32);
+        copy_whole(r, at, rows, count, 32);
     else
-        copy_rows(r, at, values, (size_t)size);
+        copy_whole(r, at, rows, count, (size_t)size);
 }
 
 /* Layers of a chunk, in a line of chunks of layer at[0] and line at[1] of chunks. */
@@ -147,8 +148,10 @@ static int copy_chunk(const struct range *r, const struct tfs_chunk *chunk, cons
 
     if (tfs_kept_layers(a, chunk, l->from, l->to, r->layers, err) < 0)
         return err->code;
-    for (uint32_t i = 0; i < l->to - l->from; i++)
-        copy_layer(r, at + i * plane, r->layers + i * layer, part);
+    if (a->flat)
+        copy_rows(r, at, r->layers, l->to - l->from, part);
+    for (uint32_t i = 0; i < l->to - l->from && !a->flat; i++)
+        copy_rows(r, at + i * plane, r->layers + i * layer, a->sides[1], part);
     return 0;
 }
 
