@@ -23,7 +23,7 @@
 #include "fs/session/session.h"
 
 #define TIMEOUT   3600.0
-#define LISTINGS  64u
+#define LISTINGS  64
 #define NOREPLACE 1u /* RENAME_NOREPLACE, which not every stdio.h names */
 
 static struct tfs_session *session_of(fuse_req_t req)
@@ -55,8 +55,10 @@ static struct fuse_entry_param entry_of(const struct tfs_attr *attr)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static void reply_entry(fuse_req_t req, int result, const struct tfs_attr *attr)
+static void done_entry(void *arg, int result, const struct tfs_attr *attr)
 {
+    fuse_req_t req = arg;
+
     if (result < 0) {
         fuse_reply_err(req, -result);
         return;
@@ -71,11 +73,6 @@ static void done_err(void *arg, int result, const struct tfs_attr *attr)
 {
     (void)attr;
     fuse_reply_err(arg, -result);
-}
-
-static void done_entry(void *arg, int result, const struct tfs_attr *attr)
-{
-    reply_entry(arg, result, attr);
 }
 
 static void done_attr(void *arg, int result, const struct tfs_attr *attr)
@@ -97,19 +94,12 @@ static void on_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
     if (result == 0 && S_ISREG(attr.st.st_mode))
         file_looked_at(req);
-    reply_entry(req, result, &attr);
+    done_entry(req, result, &attr);
 }
 
 static void on_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
 {
     tfs_session_forget(session_of(req), ino, count);
-    fuse_reply_none(req);
-}
-
-static void on_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
-{
-    for (size_t i = 0; i < count; i++)
-        tfs_session_forget(session_of(req), forgets[i].ino, forgets[i].nlookup);
     fuse_reply_none(req);
 }
 
@@ -149,7 +139,7 @@ static void on_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, co
     int result =
         tfs_session_symlink(session_of(req), parent, name, target, ctx->uid, ctx->gid, &attr);
 
-    reply_entry(req, result, &attr);
+    done_entry(req, result, &attr);
 }
 
 static void on_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
@@ -183,25 +173,21 @@ static void on_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
     done_attr(req, result, &attr);
 }
 
+_Static_assert((int)TFS_SET_MODE == FUSE_SET_ATTR_MODE && (int)TFS_SET_UID == FUSE_SET_ATTR_UID &&
+                   (int)TFS_SET_GID == FUSE_SET_ATTR_GID &&
+                   (int)TFS_SET_SIZE == FUSE_SET_ATTR_SIZE &&
+                   (int)TFS_SET_ATIME == FUSE_SET_ATTR_ATIME &&
+                   (int)TFS_SET_MTIME == FUSE_SET_ATTR_MTIME,
+               "libfuse's bits are the session's");
+
 static void on_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *values, int to_set,
                        struct fuse_file_info *fi)
 {
-    static const struct {
-        int fuse;
-        unsigned set;
-    } flags[] = {
-        {FUSE_SET_ATTR_MODE, TFS_SET_MODE},   {FUSE_SET_ATTR_UID, TFS_SET_UID},
-        {FUSE_SET_ATTR_GID, TFS_SET_GID},     {FUSE_SET_ATTR_SIZE, TFS_SET_SIZE},
-        {FUSE_SET_ATTR_ATIME, TFS_SET_ATIME}, {FUSE_SET_ATTR_MTIME, TFS_SET_MTIME},
-    };
-    unsigned set = 0;
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-        set |= (to_set & flags[i].fuse) != 0 ? flags[i].set : 0;
     if ((to_set & FUSE_SET_ATTR_ATIME_NOW) != 0)
         values->st_atim.tv_nsec = UTIME_NOW;
     if ((to_set & FUSE_SET_ATTR_MTIME_NOW) != 0)
         values->st_mtim.tv_nsec = UTIME_NOW;
-    tfs_session_setattr(session_of(req), ino, handle_of(fi), values, set,
+    tfs_session_setattr(session_of(req), ino, handle_of(fi), values, (unsigned)to_set,
                         (struct tfs_reply){done_attr, req});
 }
 
@@ -390,13 +376,9 @@ static bool fill_entry(void *arg, const struct tfs_dirent *entry)
 
 static enum tfs_listed attributes_for(struct tfs_fuse_requests *requests, bool plus, off_t offset)
 {
-    unsigned left = atomic_load_explicit(&requests->listings, memory_order_relaxed);
-
     if (!plus)
         return TFS_LISTED_NONE;
-    while (offset == 0 && left > 0 &&
-           !atomic_compare_exchange_weak(&requests->listings, &left, left - 1))
-        ;
+    const int left = atomic_fetch_sub(&requests->listings, offset == 0 ? 1 : 0);
     return left > 0 ? TFS_LISTED_ALL : TFS_LISTED_DIRECTORIES;
 }
 
@@ -442,13 +424,6 @@ static void on_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t of
     read_directory(req, ino, size, offset, true);
 }
 
-static void on_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
-{
-    (void)datasync;
-    (void)fi;
-    tfs_session_fsync_directory(session_of(req), ino, (struct tfs_reply){done_err, req});
-}
-
 /* ---- the beginning --------------------------------------------------------------------------- */
 
 static void on_init(void *userdata, struct fuse_conn_info *conn)
@@ -474,7 +449,6 @@ const struct fuse_lowlevel_ops tfs_fuse_operations = {
     .init = on_init,
     .lookup = on_lookup,
     .forget = on_forget,
-    .forget_multi = on_forget_multi,
     .getattr = on_getattr,
     .setattr = on_setattr,
     .readlink = on_readlink,
@@ -494,6 +468,6 @@ const struct fuse_lowlevel_ops tfs_fuse_operations = {
     .opendir = on_opendir,
     .readdir = on_readdir,
     .readdirplus = on_readdirplus,
-    .fsyncdir = on_fsyncdir,
+    .fsyncdir = on_fsync,
     .statfs = on_statfs,
 };

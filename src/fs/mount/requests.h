@@ -17,9 +17,9 @@ struct tfs_fuse_requests {
     bool skip_opendir; /* ... and without OPENDIR */
     bool read_only;
     unsigned max_read;
-    bool arrays;          /* as of struct tfs_fuse_options */
-    bool read_ahead;      /* of arrays: another thread answers meanwhile */
-    atomic_uint listings; /* so many more give the attributes of files */
+    bool arrays;         /* as of struct tfs_fuse_options */
+    bool read_ahead;     /* of arrays: another thread answers meanwhile */
+    atomic_int listings; /* so many more give the attributes of files */
 };
 
 struct fuse_lowlevel_ops;
