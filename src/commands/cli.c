@@ -313,10 +313,15 @@ static bool takes_views(const struct tfs_cli *cli, const struct tfs_command *com
 
 static enum tfs_status mount_save(struct tfs_cli *cli, const char *save, const char *directory)
 {
+    struct tfs_open_options open = tfs_options_open(
+        &cli->options, cli->options.read_only ? TFS_LOCK_NONE : TFS_LOCK_EXCLUSIVE);
+
     cli->command = "mount";
-    cli->options.step = tfs_progress_on_step;
-    cli->options.step_arg = cli;
-    return (enum tfs_status)tfs_mount(&cli->options, save, directory);
+    open.undo = cli->options.undo;
+    open.later = true;
+    open.step = tfs_progress_on_step;
+    open.step_arg = cli;
+    return (enum tfs_status)tfs_mount(&cli->options, &open, save, directory);
 }
 
 static enum tfs_status run(struct tfs_cli *cli, const struct tfs_command *command, int argc,

@@ -1,7 +1,7 @@
 /*
  * From a command line to a served mount: forks first (locks, database connections and threads do
  * not survive a fork), does everything that can fail in the child, and returns the child's true
- * status.
+ * status, which fuse_daemonize cannot.
  *
  * Parent and child. When the parent fails, nothing is mounted:
  *   1. the child tells its status through a socket when it serves, or when it has taken back all
@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -48,16 +47,17 @@
 /* One mount while it is being set up and served. */
 struct mounting {
     const struct tfs_mount_options *options;
+    const struct tfs_open_options *open;
     const char *save_name;
     struct tfs_mountpoint point;
     const char *about; /* what the error is about */
-    int ready;         /* the parent waits for a byte here; -1 in the foreground */
-    pthread_t hearing; /* waits for the parent's answer there, if `hears` */
-    bool hears, told;
+    int command;       /* the mount command waits for a byte here; -1 in the foreground */
+    int null;          /* instead of its terminal; -1 in the foreground */
+    bool told;
+    bool bad_option; /* libfuse does not take it: wrong usage, not a bad save */
     /* Read end: for `terrainfs umount`, through /proc. Write end: what is not in the save, if
      * there is something, and last the exit status. */
     int exit_pipe[2];
-    bool bad_option;                /* libfuse does not know it: wrong usage, not a bad save */
     atomic_bool detached;           /* stderr is gone: messages go to syslog */
     char *source;                   /* the save, or the folder that holds the saves */
     struct tfs_parts folder;        /* what it holds, where it is one */
@@ -108,74 +108,41 @@ static void say_of(const struct mounting *m, const char *part, const char *how, 
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static int refuse_inside(const struct mounting *m, struct tfs_error *err)
-{
-    if (tfs_mountpoint_check_around(&m->point, m->source, err) == 0)
-        tfs_mountpoint_check_inside(&m->point, m->source, err);
-    /* Those of a world lie elsewhere where a directory in it is a link. */
-    for (size_t i = 0; err->code == 0 && i < m->part_count; i++) {
-        const char *path = m->parts[i].save->path;
-        if (tfs_mountpoint_check_around(&m->point, path, err) == 0)
-            tfs_mountpoint_check_inside(&m->point, path, err);
-    }
-    return err->code;
-}
-
 /* Opens one save, and brings it to what its journal says. `part`: its path in the folder; "": it is
  * all there is. */
 static int open_part(struct mounting *m, const char *path, const char *part, struct tfs_error *err)
 {
     char notice[TFS_ERROR_TEXT];
-    struct tfs_save **save = &m->parts[m->part_count].save;
-    struct tfs_open_options options = {
-        .lock = m->options->read_only ? TFS_LOCK_NONE : TFS_LOCK_EXCLUSIVE,
-        .upgrade = m->options->upgrade,
-        .views = m->options->views,
-        .undo = m->options->undo,
-        .inflate_limit = m->options->inflate_limit,
-        .memory = m->options->cache_size > 0 ? m->options->cache_size : 1,
-        .unsaved = m->options->unsaved,
-        .advice = true,
-        .step = m->options->step,
-        .step_arg = m->options->step_arg,
-        .later = true,
-    };
+    struct tfs_session_part *made = &m->parts[m->part_count];
 
-    m->parts[m->part_count].path = strdup(part);
-    if (m->parts[m->part_count].path == NULL)
-        return tfs_fail_memory(err);
-    if (tfs_save_open(path, m->options->format, &options, save, err) < 0) {
-        free((char *)m->parts[m->part_count].path);
+    if (tfs_save_open(path, m->options->format, m->open, &made->save, err) < 0)
         return err->code;
-    }
     m->part_count++;
-    if ((*save)->read_only != NULL && !m->options->read_only)
-        say_of(m, part, "mounted read-only: ", (*save)->read_only);
-    else if (tfs_container_is_database((*save)->container) && !m->options->read_only &&
-             !m->options->undo.databases && m->options->undo.when != TFS_UNDO_NEVER)
+    made->path = strdup(part);
+    if (made->path == NULL)
+        return tfs_fail_memory(err);
+    if (made->save->read_only != NULL && !m->options->read_only)
+        say_of(m, part, "mounted read-only: ", made->save->read_only);
+    else if (tfs_container_is_database(made->save->container) && !m->options->read_only &&
+             !m->open->undo.databases && m->open->undo.when != TFS_UNDO_NEVER)
         say_of(m, part, "", "edits of a database can be undone only with -o backup");
-    if (tfs_recover(*save, notice, err) < 0)
-        return err->code;
-    if (notice[0] != '\0')
+    if (tfs_recover(made->save, notice, err) == 0 && notice[0] != '\0')
         say_of(m, part, "", notice);
-    return 0;
+    return err->code;
 }
 
-/* The folder of several saves. */
-static int open_parts(struct mounting *m, const struct tfs_parts *parts, struct tfs_error *err)
+/* The saves of a folder, which lie elsewhere where a directory in it is a link. */
+static int open_parts(struct mounting *m, struct tfs_error *err)
 {
     struct tfs_error why = {0};
 
-    m->source = realpath(m->save_name, NULL);
-    if (m->source == NULL)
-        return tfs_fail_errno(err, "cannot be opened");
-    for (size_t i = 0; i < parts->count && why.code == 0; i++) {
-        open_part(m, parts->items[i].save, parts->items[i].path, &why);
+    for (size_t i = 0; i < m->folder.count && why.code == 0; i++) {
+        open_part(m, m->folder.items[i].save, m->folder.items[i].path, &why);
         if (why.code < 0)
-            tfs_fail(err, why.code, "%s: %s", parts->items[i].path, why.text);
+            tfs_fail(err, why.code, "%s: %s", m->folder.items[i].path, why.text);
     }
-    if (parts->left_out != NULL)
-        say_of(m, "", "warning: ", parts->left_out);
+    if (m->folder.left_out != NULL)
+        say_of(m, "", "warning: ", m->folder.left_out);
     return err->code;
 }
 
@@ -186,14 +153,15 @@ static int open_saves(struct mounting *m, struct tfs_error *err)
         return err->code;
     m->parts = calloc(m->folder.count + 1, sizeof(*m->parts));
     if (m->parts == NULL)
-        tfs_fail_memory(err);
-    else if (m->folder.count > 0)
-        open_parts(m, &m->folder, err);
-    else if (open_part(m, m->save_name, "", err) == 0)
-        m->source = strdup(m->parts[0].save->path);
-    if (err->code == 0 && m->source == NULL)
-        tfs_fail_memory(err);
-    return err->code < 0 ? err->code : refuse_inside(m, err);
+        return tfs_fail_memory(err);
+    if (m->folder.count > 0 ? open_parts(m, err) < 0 : open_part(m, m->save_name, "", err) < 0)
+        return err->code;
+    m->source = realpath(m->folder.count > 0 ? m->save_name : m->parts[0].save->path, NULL);
+    if (m->source == NULL)
+        return tfs_fail_errno(err, "cannot be opened");
+    for (size_t i = 0; i < m->part_count && err->code == 0; i++)
+        tfs_mountpoint_check(&m->point, m->parts[i].save->path, err);
+    return err->code;
 }
 
 /* None of the saves can be written. */
@@ -204,27 +172,6 @@ static bool all_read_only(const struct mounting *m)
     for (size_t i = 0; i < m->part_count; i++)
         all = all && m->parts[i].save->read_only != NULL;
     return all;
-}
-
-static int open_fuse(struct mounting *m, struct tfs_error *err)
-{
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned threads = m->options->threads;
-
-    if (threads == 0)
-        threads = cpus > 1 ? (unsigned)cpus : 1;
-    struct tfs_fuse_options options = {
-        .source = m->source,
-        .fuse_options = m->options->fuse_options,
-        .read_only = m->options->read_only || all_read_only(m),
-        .debug = m->options->debug,
-        .threads = threads,
-        .max_read = m->options->max_read,
-        .arrays = (m->options->views & TFS_VIEWS_ARRAYS) != 0,
-    };
-    int result = tfs_fuse_open(&options, &m->fuse, err);
-    m->bad_option = result == -EINVAL;
-    return result;
 }
 
 /* What the folder of several saves shows beside them. */
@@ -260,17 +207,12 @@ static int open_session(struct mounting *m, struct tfs_error *err)
                                 .settle_arg = m->fuse,
                                 .message = on_message,
                                 .message_arg = m};
-    int result =
-        tfs_session_open_many(m->parts, m->part_count, &options, &events, &m->session, err);
 
-    if (result < 0)
-        return result;
+    if (tfs_session_open_many(m->parts, m->part_count, &options, &events, &m->session, err) < 0)
+        return err->code;
     for (size_t i = 0; i < m->part_count; i++)
         m->parts[i].save = NULL; /* the session's now */
-    if (m->folder.count > 0 && tfs_chosen_all(m->options->views) && show_beside(m, err) < 0)
-        return err->code;
-    tfs_fuse_attach(m->fuse, m->session);
-    return 0;
+    return m->folder.count > 0 && tfs_chosen_all(m->options->views) ? show_beside(m, err) : 0;
 }
 
 static int mount_session(struct mounting *m, struct tfs_error *err)
@@ -282,77 +224,21 @@ static int mount_session(struct mounting *m, struct tfs_error *err)
                         "export\" and \"terrainfs import\" work without it",
                         strerror(errno));
     tfs_mountpoint_warn_of_hidden(&m->point);
-    if (tfs_fuse_mount(m->fuse, m->point.path, err) < 0)
+    if (tfs_fuse_mount(m->fuse, m->session, m->point.path, err) < 0)
         return err->code;
     tfs_mountpoint_taken(&m->point);
     return 0;
 }
 
-/* Lets go of the terminal. */
-static int detach(struct mounting *m, struct tfs_error *err)
+/* A mount needs few descriptors, but not as few as some shells allow. */
+static void raise_limits(void)
 {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct rlimit files;
 
-    if (null < 0)
-        return tfs_fail_errno(err, "/dev/null cannot be opened");
-    openlog("terrainfs", LOG_PID | LOG_NDELAY, LOG_USER); /* now: later there may be no room */
-    m->detached = true;
-    for (int fd = 0; fd < 3; fd++)
-        dup2(null, fd);
-    close(null);
-    (void)chdir("/");
-    return 0;
-}
-
-/* True: somebody heard it. */
-static bool tell_parent(struct mounting *m, int status)
-{
-    const char byte = (char)status;
-    ssize_t n;
-
-    do
-        n = write(m->ready, &byte, 1);
-    while (n < 0 && errno == EINTR);
-    return n == 1;
-}
-
-static void *hear_parent(void *arg)
-{
-    const struct mounting *m = arg;
-    char byte;
-    ssize_t n;
-
-    do
-        n = read(m->ready, &byte, 1);
-    while (n < 0 && errno == EINTR);
-    if (n != 1)
-        tfs_fuse_end(m->fuse);
-    return NULL;
-}
-
-static void end_hearing(struct mounting *m)
-{
-    if (!m->hears)
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= FILES_WANTED)
         return;
-    shutdown(m->ready, SHUT_RDWR);
-    pthread_join(m->hearing, NULL);
-    m->hears = false;
-}
-
-/* The last step. Behind it nothing ends the mount but unmounting and signals. */
-static int announce(struct mounting *m, struct tfs_error *err)
-{
-    if (m->ready < 0)
-        return 0;
-    prctl(PR_SET_PDEATHSIG, 0);
-    if (tfs_fuse_ended(m->fuse))
-        return tfs_fail(err, -EINTR, "was ended while it was being mounted");
-    if (detach(m, err) < 0)
-        return err->code;
-    const bool told = tell_parent(m, TFS_STATUS_DONE);
-    m->hears = told && pthread_create(&m->hearing, NULL, hear_parent, m) == 0;
-    m->told = true;
-    return told ? 0 : tfs_fail(err, -EPIPE, "nobody waits for this mount any more");
+    files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /* Texts of a walk come and go by the thousand. Memory that malloc gives back and takes again is
@@ -369,32 +255,57 @@ static void keep_freed_memory(void)
 #endif
 }
 
-static void say_broken(struct mounting *m, int code)
+static int open_all(struct mounting *m, struct tfs_error *err)
 {
-    char line[TFS_ERROR_TEXT];
+    raise_limits();
+    if (pipe2(m->exit_pipe, O_CLOEXEC) < 0)
+        return tfs_fail_errno(err, "no pipe can be made");
+    m->about = m->point.name;
+    if (m->command >= 0 && (m->null = open("/dev/null", O_RDWR | O_CLOEXEC)) < 0)
+        return tfs_fail_errno(err, "/dev/null cannot be opened");
+    if (tfs_mountpoint_find(&m->point, m->save_name, err) < 0 || open_saves(m, err) < 0)
+        return err->code;
+    keep_freed_memory();
+    const bool read_only = m->options->read_only || all_read_only(m);
+    m->bad_option = tfs_fuse_open(m->options, m->source, read_only, &m->fuse, err) == -EINVAL;
+    if (err->code < 0 || open_session(m, err) < 0)
+        return err->code;
+    return mount_session(m, err);
+}
 
-    snprintf(line, sizeof(line), "the connection to the kernel broke: %s", strerror(-code));
-    on_message(m, line);
+static void tell_command(struct mounting *m, int status)
+{
+    const char byte = (char)status;
+
+    m->told = true;
+    (void)!write(m->command, &byte, 1);
+}
+
+/* Lets go of the terminal. Behind it nothing ends the mount but unmounting, signals, and a command
+ * that does not answer. */
+static void announce(struct mounting *m)
+{
+    openlog("terrainfs", LOG_PID | LOG_NDELAY, LOG_USER); /* now: later there may be no room */
+    m->detached = true;
+    for (int fd = 0; fd < 3; fd++)
+        dup2(m->null, fd);
+    close(m->null);
+    (void)chdir("/");
+    prctl(PR_SET_PDEATHSIG, 0);
+    tell_command(m, TFS_STATUS_DONE);
 }
 
 static int serve(struct mounting *m)
 {
-    struct tfs_error err = {0};
-    int begun = TFS_STATUS_DONE;
-
-    if (announce(m, &err) < 0) {
-        begun = complain(&err, m->about);
-        tfs_fuse_end(m->fuse);
-    }
-    int result = tfs_fuse_loop(m->fuse);
+    if (m->command >= 0)
+        announce(m);
+    const int result = tfs_fuse_loop(m->fuse, m->command);
     if (result < 0)
-        say_broken(m, result);
-    int status = tfs_session_finish(m->session);
+        on_message(m, "the connection to the kernel broke");
+    const int status = tfs_session_finish(m->session);
     const char *left = tfs_session_left(m->session);
-    if (left != NULL && write(m->exit_pipe[1], left, strlen(left)) < 0)
-        status = TFS_STATUS_SYSTEM;
-    if (result < 0 || begun != TFS_STATUS_DONE)
-        status = TFS_STATUS_SYSTEM;
+    if (result < 0 || (left != NULL && write(m->exit_pipe[1], left, strlen(left)) < 0))
+        return TFS_STATUS_SYSTEM;
     return status;
 }
 
@@ -403,15 +314,16 @@ static int serve(struct mounting *m)
 /* libfuse unmounts whatever is uppermost, and nothing if the connection was aborted. */
 static void unmount(struct mounting *m)
 {
+    struct tfs_error ignored = {0};
+
     if (tfs_mountpoint_is_covered(&m->point))
         return; /* the process ends, and with it the connection */
     tfs_fuse_close(m->fuse);
-    tfs_mountpoint_clear(&m->point);
+    (void)tfs_unmount_dead(m->point.path, NULL, &ignored);
 }
 
 static void release(struct mounting *m)
 {
-    end_hearing(m);
     if (m->session != NULL)
         tfs_session_close(m->session);
     for (size_t i = 0; i < m->part_count; i++) {
@@ -424,31 +336,6 @@ static void release(struct mounting *m)
     if (m->fuse != NULL)
         unmount(m);
     tfs_mountpoint_release(&m->point);
-}
-
-/* A mount needs few descriptors, but not as few as some shells allow. */
-static void raise_limits(void)
-{
-    struct rlimit files;
-
-    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= FILES_WANTED)
-        return;
-    files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
-    (void)setrlimit(RLIMIT_NOFILE, &files);
-}
-
-static int open_all(struct mounting *m, struct tfs_error *err)
-{
-    raise_limits();
-    if (pipe2(m->exit_pipe, O_CLOEXEC) < 0)
-        return tfs_fail_errno(err, "no pipe can be made");
-    m->about = m->point.name;
-    if (tfs_mountpoint_find(&m->point, m->save_name, err) < 0 || open_saves(m, err) < 0)
-        return err->code;
-    keep_freed_memory();
-    if (open_fuse(m, err) < 0 || open_session(m, err) < 0)
-        return err->code;
-    return mount_session(m, err);
 }
 
 /* Everything, in the process that will serve. */
@@ -468,24 +355,19 @@ static int run(struct mounting *m)
 
 /* ---- parent and child ------------------------------------------------------------------------ */
 
-/* What the caller has open, such as a lock, is not the daemon's to hold until the mount ends. */
-static void close_inherited(int kept)
-{
-    if (kept > STDERR_FILENO + 1)
-        (void)close_range(STDERR_FILENO + 1, (unsigned)kept - 1, 0);
-    (void)close_range((unsigned)kept + 1, UINT_MAX, 0);
-}
-
 static void serve_in_child(struct mounting *m, pid_t parent)
 {
-    close_inherited(m->ready);
+    /* What the caller has open, such as a lock, is not the daemon's to hold. */
+    m->command = dup2(m->command, STDERR_FILENO + 1);
+    (void)close_range(STDERR_FILENO + 2, UINT_MAX, 0);
+    (void)fcntl(m->command, F_SETFD, FD_CLOEXEC);
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         exit(TFS_STATUS_SYSTEM);
     int status = run(m);
     if (!m->told)
-        (void)tell_parent(m, status);
+        tell_command(m, status);
     exit(status);
 }
 
@@ -496,8 +378,7 @@ static int clear_up(pid_t child, const char *mountpoint_name)
     char *mountpoint = realpath(mountpoint_name, NULL);
     int state = 0;
 
-    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
-        ;
+    waitpid(child, &state, 0);
     if (WIFSIGNALED(state))
         fprintf(stderr, "terrainfs: the serving process was killed by signal %d (%s)\n",
                 WTERMSIG(state), strsignal(WTERMSIG(state)));
@@ -509,80 +390,70 @@ static int clear_up(pid_t child, const char *mountpoint_name)
     return TFS_STATUS_SYSTEM;
 }
 
-/* The parent: waits until the mount is served, or for the child's status. */
+/* The parent: waits until the mount is served, or for the child's status. Without handlers no
+ * signal interrupts it: it goes on, or dies. */
 static int await_child(pid_t child, int ready, const char *mountpoint_name)
 {
     char status;
     sigset_t all;
-    ssize_t n;
 
-    do
-        n = read(ready, &status, 1);
-    while (n < 0 && errno == EINTR);
-    if (n != 1)
+    if (read(ready, &status, 1) != 1)
         return clear_up(child, mountpoint_name);
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
-    /* A child that is gone by now ended after it served. */
-    while (write(ready, &status, 1) < 0 && errno == EINTR)
-        ;
+    (void)!write(ready, &status, 1); /* a child that is gone by now ended after it served */
     return status;
 }
 
 /* The kernel refuses it while a file is open for writing. */
-static int remount(const struct tfs_mount_options *options, const char *mountpoint)
+static int remount(const char *mountpoint)
 {
     const unsigned long flags = MS_REMOUNT | MS_RDONLY | MS_NOEXEC | MS_NOSUID | MS_NODEV;
     struct tfs_error err = {0};
-    struct tfs_mounted top;
+    struct tfs_mounted top = {0};
     char *path = realpath(mountpoint, NULL);
 
-    if (!options->read_only) {
-        tfs_fail(&err, -EINVAL, "only remount,ro can be done: unmount, and mount as you want it");
-    } else if (path == NULL) {
-        tfs_fail_errno(&err, "cannot be found");
-    } else if (tfs_mounted_at(path, &top) <= 0) {
+    if (path == NULL || tfs_mounted_at(path, &top) <= 0 || !tfs_mounted_is_ours(&top))
         tfs_fail(&err, -ENOENT, "this is not a mount of terrainfs");
-    } else {
-        if (!tfs_mounted_is_ours(&top))
-            tfs_fail(&err, -ENOENT, "this is not a mount of terrainfs");
-        else if (mount("none", path, NULL, flags, NULL) < 0)
-            tfs_fail_errno(&err, "cannot be made read-only");
-        tfs_mounted_release(&top);
-    }
+    else if (mount("none", path, NULL, flags, NULL) < 0)
+        tfs_fail_errno(&err, "cannot be made read-only");
+    tfs_mounted_release(&top);
     free(path);
-    return err.code == 0         ? TFS_STATUS_DONE
-           : err.code == -EINVAL ? (complain(&err, mountpoint), TFS_STATUS_USAGE)
-                                 : complain(&err, mountpoint);
+    return err.code == 0 ? TFS_STATUS_DONE : complain(&err, mountpoint);
 }
 
-int tfs_mount(const struct tfs_mount_options *options, const char *save, const char *mountpoint)
+int tfs_mount(const struct tfs_mount_options *options, const struct tfs_open_options *open,
+              const char *save, const char *mountpoint)
 {
-    if (options->remount)
-        return remount(options, mountpoint);
+    if (options->remount && options->read_only)
+        return remount(mountpoint);
+    if (options->remount) {
+        say("only remount,ro can be done: unmount, and mount as you want it");
+        return TFS_STATUS_USAGE;
+    }
 
     struct mounting m = {.options = options,
+                         .open = open,
                          .save_name = save,
                          .point = {.name = mountpoint, .say = say, .locked = -1},
-                         .ready = -1,
+                         .command = -1,
+                         .null = -1,
                          .exit_pipe = {-1, -1}};
-    int ready[2];
+    int ends[2];
 
     if (options->foreground || options->debug)
         return run(&m);
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ready) < 0) {
-        perror("terrainfs: socketpair");
-        return TFS_STATUS_SYSTEM;
-    }
-    const pid_t parent = getpid(), child = fork();
+    const pid_t parent = getpid();
+    const bool paired = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0;
+    const pid_t child = paired ? fork() : -1;
     if (child < 0) {
-        perror("terrainfs: fork");
+        perror("terrainfs: no process can be started to serve it");
         return TFS_STATUS_SYSTEM;
     }
-    close(ready[child == 0 ? 0 : 1]);
+    close(ends[child == 0 ? 0 : 1]);
     if (child > 0) /* all there is to release is the child's now, also what libraries have */
-        _exit(await_child(child, ready[0], mountpoint));
-    m.ready = ready[1];
+        _exit(await_child(child, ends[0], mountpoint));
+    m.command = ends[1];
     serve_in_child(&m, parent);
     return TFS_STATUS_SYSTEM;
 }

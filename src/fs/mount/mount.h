@@ -30,15 +30,13 @@ struct tfs_mount_options {
     struct tfs_undo_options undo; /* what is replaced is kept; -o backup */
     char *backup;                 /* undo.directory, or NULL */
     char *unsaved;                /* struct tfs_open_options */
-    /* struct tfs_open_options: how far the recovery is. */
-    void (*step)(void *arg, const char *unit, size_t done, size_t total);
-    void *step_arg;
     char *fuse_options; /* all that is not ours, joined by commas, for libfuse and mount; or NULL */
 };
 
-/* Mounts `save` on `mountpoint` and says on stderr why it cannot; then nothing is mounted. Without
- * `foreground` another process serves it, and this one ends at once with the exit status (status.h)
- * when that is ready or has failed. Returns the exit status otherwise. */
-int tfs_mount(const struct tfs_mount_options *options, const char *save, const char *mountpoint);
+/* Mounts `save`, opened with `open`, on `mountpoint` and says on stderr why it cannot; then nothing
+ * is mounted. Without `foreground` another process serves it, and this one ends at once with the
+ * exit status (status.h) when that is ready or has failed. Returns the exit status otherwise. */
+int tfs_mount(const struct tfs_mount_options *options, const struct tfs_open_options *open,
+              const char *save, const char *mountpoint);
 
 #endif

@@ -70,34 +70,24 @@ static bool lies_in(const char *path, const char *directory)
     return strncmp(path, directory, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
-/* Mounted over its own save, the session could neither replace it nor be told from it. */
-int tfs_mountpoint_check_around(const struct tfs_mountpoint *point, const char *save,
-                                struct tfs_error *err)
+int tfs_mountpoint_check(const struct tfs_mountpoint *point, const char *save,
+                         struct tfs_error *err)
 {
     if (lies_in(save, point->path))
         return tfs_fail(err, -EINVAL, "the mount point contains the save %s", save);
-    return 0;
-}
-
-/* In a save that is a folder, the mount would be taken for a part of it. */
-int tfs_mountpoint_check_inside(const struct tfs_mountpoint *point, const char *save,
-                                struct tfs_error *err)
-{
     if (lies_in(point->path, save))
         return tfs_fail(err, -EINVAL, "the mount point lies in the save %s", save);
     return 0;
 }
 
 /* Said before the mount point is locked, which a save in it would take for another program's. */
-static int refuse_around(const struct tfs_mountpoint *point, const char *name,
-                         struct tfs_error *err)
+static int check_named(const struct tfs_mountpoint *point, const char *name, struct tfs_error *err)
 {
     char *save = realpath(name, NULL);
+    int result = save != NULL ? tfs_mountpoint_check(point, save, err) : 0;
 
-    if (save != NULL)
-        tfs_mountpoint_check_around(point, save, err);
     free(save);
-    return err->code;
+    return result;
 }
 
 int tfs_mountpoint_find(struct tfs_mountpoint *point, const char *save, struct tfs_error *err)
@@ -109,7 +99,7 @@ int tfs_mountpoint_find(struct tfs_mountpoint *point, const char *save, struct t
         return tfs_fail(err, -ENOENT, "there is no such directory; mkdir makes the mount point");
     if (point->path == NULL)
         return tfs_fail_errno(err, "the mount point cannot be used");
-    if (clear(point, err) < 0 || refuse_around(point, save, err) < 0 || lock(point, err) < 0 ||
+    if (clear(point, err) < 0 || check_named(point, save, err) < 0 || lock(point, err) < 0 ||
         refuse_mounted(point, err) < 0)
         return err->code;
     if (stat(point->path, &st) < 0)
@@ -144,25 +134,11 @@ void tfs_mountpoint_taken(struct tfs_mountpoint *point)
     unlock(point);
 }
 
-/* 1: our mount is uppermost on its mount point; 0: nothing is mounted there; -1: another one is. */
-static int look(const struct tfs_mountpoint *point)
+bool tfs_mountpoint_is_covered(const struct tfs_mountpoint *point)
 {
     const uint64_t top = tfs_mounted_id(point->path);
 
-    return top == 0 ? 0 : top == point->mounted ? 1 : -1;
-}
-
-bool tfs_mountpoint_is_covered(const struct tfs_mountpoint *point)
-{
-    return point->mounted != 0 && look(point) < 0;
-}
-
-void tfs_mountpoint_clear(const struct tfs_mountpoint *point)
-{
-    struct tfs_error ignored = {0};
-
-    if (point->mounted != 0 && look(point) > 0)
-        (void)tfs_unmount_dead(point->path, NULL, &ignored);
+    return point->mounted != 0 && top != 0 && top != point->mounted;
 }
 
 void tfs_mountpoint_release(struct tfs_mountpoint *point)

@@ -1,6 +1,6 @@
 /*
  * The directory that a save is mounted on: it is looked at, and locked against another mount that
- * begins there, before anything is mounted; and it is left without a dead mount of ours.
+ * begins there, before anything is mounted.
  */
 #ifndef TFS_FS_MOUNT_MOUNTPOINT_H
 #define TFS_FS_MOUNT_MOUNTPOINT_H
@@ -20,15 +20,16 @@ struct tfs_mountpoint {
 };
 
 /* Finds it by its name, takes a dead mount of ours away, and locks it. EBUSY: a mount of ours is
- * there or begins, or a program locked the directory; EINVAL: it contains `save`, a path as the
- * user gave it; ENOENT, ENOTDIR, ENOTCONN (a dead mount of another file system). */
+ * there or begins, or a program locked the directory; EINVAL: as of tfs_mountpoint_check, of
+ * `save`, a path as the user gave it; ENOENT, ENOTDIR, ENOTCONN (a dead mount of another file
+ * system). */
 int tfs_mountpoint_find(struct tfs_mountpoint *point, const char *save, struct tfs_error *err);
 
-/* EINVAL: it is the save, or above it; it is in the save. `save` is absolute, without links. */
-int tfs_mountpoint_check_around(const struct tfs_mountpoint *point, const char *save,
-                                struct tfs_error *err);
-int tfs_mountpoint_check_inside(const struct tfs_mountpoint *point, const char *save,
-                                struct tfs_error *err);
+/* EINVAL: it is the save, or above it, and the session could neither replace the save nor be told
+ * from it; or it is in the save, and would be taken for a part of it. `save` is absolute, without
+ * links. */
+int tfs_mountpoint_check(const struct tfs_mountpoint *point, const char *save,
+                         struct tfs_error *err);
 
 /* Says so when there is something in the directory: it cannot be seen for a while. */
 void tfs_mountpoint_warn_of_hidden(const struct tfs_mountpoint *point);
@@ -37,8 +38,6 @@ void tfs_mountpoint_warn_of_hidden(const struct tfs_mountpoint *point);
 void tfs_mountpoint_taken(struct tfs_mountpoint *point);
 /* Did another program mount over our mount? */
 bool tfs_mountpoint_is_covered(const struct tfs_mountpoint *point);
-/* Takes our own mount away, whose connection was closed. */
-void tfs_mountpoint_clear(const struct tfs_mountpoint *point);
 
 void tfs_mountpoint_release(struct tfs_mountpoint *point);
 

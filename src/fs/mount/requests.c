@@ -440,8 +440,7 @@ static void on_init(void *userdata, struct fuse_conn_info *conn)
     conn->time_gran = 1;
     conn->max_read = requests->max_read; /* libfuse refuses the mount where this and -o differ */
     requests->initialized = true;
-    requests->skip_open =
-        requests->read_only && !requests->arrays && (conn->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+    requests->skip_open &= (conn->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
     requests->skip_opendir = (conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
 }
 

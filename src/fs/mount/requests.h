@@ -12,13 +12,11 @@ struct tfs_session;
 /* What libfuse hands to each request as its user data. */
 struct tfs_fuse_requests {
     struct tfs_session *session;
-    bool initialized;  /* INIT was answered */
-    bool skip_open;    /* the kernel can do without OPEN (read-only mounts) */
-    bool skip_opendir; /* ... and without OPENDIR */
-    bool read_only;
-    unsigned max_read;
-    bool arrays;         /* as of struct tfs_fuse_options */
+    unsigned max_read;   /* of struct tfs_mount_options */
     bool read_ahead;     /* of arrays: another thread answers meanwhile */
+    bool initialized;    /* INIT was answered */
+    bool skip_open;      /* nobody must know what is open, and the kernel can do without OPEN */
+    bool skip_opendir;   /* ... and without OPENDIR */
     atomic_int listings; /* so many more give the attributes of files */
 };
 
