@@ -140,35 +140,13 @@ int tfs_ops_validate(struct tfs_work *work, const struct tfs_node *node, struct 
 
 /* ---- chunk directories ----------------------------------------------------------------------- */
 
-/* One step from the shown document to the next: what `change` does to the edit. */
-typedef int (*change_fn)(struct tfs_chunk_work *work, struct tfs_edit *edit, struct tfs_error *err);
-
-static int change_chunk(struct tfs_chunk_work *work, change_fn change, struct tfs_error *err)
-{
-    struct tfs_store *store = work->work.branch->store;
-    struct tfs_edit edit;
-    int result = tfs_store_edit(store, &edit, err);
-
-    if (result < 0)
-        return result;
-    result = change(work, &edit, err);
-    if (result == 0)
-        result = tfs_store_accept(store, &edit, 0, &work->work.job, err);
-    if (result == 0)
-        tfs_rest_taken(&work->work, true);
-    tfs_edit_release(&edit);
-    return result;
-}
-
-static int refuse(const struct tfs_chunk_work *work, const struct tfs_error *err,
-                  struct tfs_key key)
-{
-    struct tfs_node node = work->node;
-
-    node.key = key;
-    tfs_ops_log_node(work->work.branch->session, err, &node);
-    return err->code;
-}
+/* A job. */
+struct chunk_work {
+    struct tfs_work work;
+    enum tfs_chunk_verb verb;
+    struct tfs_node node;
+    struct tfs_key to; /* where it is then */
+};
 
 /* Does the tree show no stored bytes, which say what else is in a chunk? */
 static bool lacks_raw(const struct tfs_save *save)
@@ -181,7 +159,7 @@ static bool lacks_raw(const struct tfs_save *save)
 }
 
 /* Its names are hidden from the moment on when it is there. */
-static int make_chunk(struct tfs_chunk_work *work, struct tfs_edit *edit, struct tfs_error *err)
+static int make_chunk(struct chunk_work *work, struct tfs_edit *edit, struct tfs_error *err)
 {
     struct tfs_session *s = work->work.branch->session;
     struct tfs_save *save = work->work.branch->save;
@@ -198,67 +176,7 @@ static int make_chunk(struct tfs_chunk_work *work, struct tfs_edit *edit, struct
     return result < 0 ? tfs_fail_memory(err) : 0;
 }
 
-static void forget_names(const struct tfs_chunk_work *work)
-{
-    struct tfs_session *s = work->work.branch->session;
-
-    pthread_mutex_lock(&s->lock);
-    tfs_names_forget(&s->names, &work->node);
-    pthread_mutex_unlock(&s->lock);
-}
-
-static int apply_make_chunk(struct tfs_job *job, bool last)
-{
-    struct tfs_chunk_work *work = (struct tfs_chunk_work *)job;
-    struct tfs_error err = {0};
-
-    (void)last;
-    if (change_chunk(work, make_chunk, &err) == 0)
-        return 0;
-    if (work->node.slot != TFS_SLOT_NONE)
-        forget_names(work);
-    return refuse(work, &err, work->node.key);
-}
-
-static void settle_make_chunk(struct tfs_job *job)
-{
-    struct tfs_chunk_work *work = (struct tfs_chunk_work *)job;
-    struct tfs_session *s = work->work.branch->session;
-
-    if (job->result < 0 && job->edited)
-        forget_names(work);
-    if (job->result < 0)
-        return;
-    pthread_mutex_lock(&s->lock);
-    tfs_ops_refresh(s, &work->node);
-    job->result = tfs_ops_attr_node(s, NULL, &work->node, &work->work.attr);
-    work->work.has_attr = true;
-    work->work.begins = &work->node;
-    pthread_mutex_unlock(&s->lock);
-}
-
-static int remove_chunk(struct tfs_chunk_work *work, struct tfs_edit *edit, struct tfs_error *err)
-{
-    return tfs_chunk_remove(work->work.branch->save, edit, work->node.key, err);
-}
-
-static int apply_remove_chunk(struct tfs_job *job, bool last)
-{
-    struct tfs_chunk_work *work = (struct tfs_chunk_work *)job;
-    struct tfs_error err = {0};
-
-    (void)last;
-    int result = change_chunk(work, remove_chunk, &err);
-    return result == 0 ? 0 : refuse(work, &err, work->node.key);
-}
-
-static void settle_remove_chunk(struct tfs_job *job)
-{
-    if (job->result == 0)
-        forget_names((const struct tfs_chunk_work *)job);
-}
-
-static int move_chunk(struct tfs_chunk_work *work, struct tfs_edit *edit, struct tfs_error *err)
+static int move_chunk(struct chunk_work *work, struct tfs_edit *edit, struct tfs_error *err)
 {
     struct tfs_save *save = work->work.branch->save;
     /* Another program may have changed the save since the names were looked at. */
@@ -272,16 +190,98 @@ static int move_chunk(struct tfs_chunk_work *work, struct tfs_edit *edit, struct
     return tfs_chunk_move(save, edit, work->node.key, work->to, err);
 }
 
-static int apply_move_chunk(struct tfs_job *job, bool last)
+static int change_chunk(struct chunk_work *work, struct tfs_edit *edit, struct tfs_error *err)
 {
-    struct tfs_chunk_work *work = (struct tfs_chunk_work *)job;
+    switch (work->verb) {
+    case TFS_CHUNK_MAKE:
+        return make_chunk(work, edit, err);
+    case TFS_CHUNK_REMOVE:
+        return tfs_chunk_remove(work->work.branch->save, edit, work->node.key, err);
+    case TFS_CHUNK_MOVE:
+        return move_chunk(work, edit, err);
+    }
+    return 0;
+}
+
+static int edit_chunk(struct chunk_work *work, struct tfs_error *err)
+{
+    struct tfs_store *store = work->work.branch->store;
+    struct tfs_edit edit;
+    int result = tfs_store_edit(store, &edit, err);
+
+    if (result < 0)
+        return result;
+    result = change_chunk(work, &edit, err);
+    if (result == 0)
+        result = tfs_store_accept(store, &edit, 0, &work->work.job, err);
+    if (result == 0)
+        tfs_rest_taken(&work->work, true);
+    tfs_edit_release(&edit);
+    return result;
+}
+
+static void forget_names(const struct chunk_work *work)
+{
+    struct tfs_session *s = work->work.branch->session;
+
+    pthread_mutex_lock(&s->lock);
+    tfs_names_forget(&s->names, &work->node);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static int apply_chunk(struct tfs_job *job, bool last)
+{
+    struct chunk_work *work = (struct chunk_work *)job;
+    struct tfs_node node = work->node;
     struct tfs_error err = {0};
 
     (void)last;
-    int result = change_chunk(work, move_chunk, &err);
-    return result == 0 ? 0 : refuse(work, &err, work->to);
+    if (edit_chunk(work, &err) == 0)
+        return 0;
+    if (work->verb == TFS_CHUNK_MAKE && work->node.slot != TFS_SLOT_NONE)
+        forget_names(work);
+    node.key = work->to;
+    tfs_ops_log_node(work->work.branch->session, &err, &node);
+    return err.code;
 }
 
-const struct tfs_job_kind tfs_make_chunk = {apply_make_chunk, settle_make_chunk};
-const struct tfs_job_kind tfs_remove_chunk = {apply_remove_chunk, settle_remove_chunk};
-const struct tfs_job_kind tfs_move_chunk = {apply_move_chunk, NULL};
+static void answer_make(struct chunk_work *work)
+{
+    struct tfs_session *s = work->work.branch->session;
+
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_refresh(s, &work->node);
+    work->work.job.result = tfs_ops_attr_node(s, NULL, &work->node, &work->work.attr);
+    work->work.has_attr = true;
+    work->work.begins = &work->node;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void settle_chunk(struct tfs_job *job)
+{
+    struct chunk_work *work = (struct chunk_work *)job;
+    const bool made = work->verb == TFS_CHUNK_MAKE, removed = work->verb == TFS_CHUNK_REMOVE;
+
+    if (made && job->result == 0)
+        answer_make(work);
+    else if ((made && job->edited) || (removed && job->result == 0))
+        forget_names(work);
+}
+
+static const struct tfs_job_kind chunk_kind = {apply_chunk, settle_chunk};
+
+int tfs_ops_chunk(struct tfs_branch *branch, enum tfs_chunk_verb verb, const struct tfs_node *chunk,
+                  struct tfs_key to, struct tfs_reply reply)
+{
+    struct chunk_work *work = tfs_work_create(sizeof(*work), &chunk_kind, branch, NULL, reply);
+
+    if (work == NULL)
+        return -ENOMEM;
+    work->verb = verb;
+    work->node = *chunk;
+    work->to = to;
+    work->work.job.undo = true;
+    work->work.job.anew = verb != TFS_CHUNK_REMOVE;
+    tfs_work_submit(&work->work);
+    return -EINPROGRESS;
+}

@@ -373,20 +373,6 @@ static int mkdir_schema(struct tfs_session *s, struct naming *c, const struct tf
     return tfs_ops_attr_node(s, NULL, &entry->node, c->attr);
 }
 
-static int submit_chunk(const struct tfs_entry *entry, const struct tfs_job_kind *kind,
-                        struct tfs_reply reply)
-{
-    struct tfs_chunk_work *work = tfs_work_create(sizeof(*work), kind, entry->branch, NULL, reply);
-
-    if (work == NULL)
-        return -ENOMEM;
-    work->node = entry->node;
-    work->work.job.undo = true;
-    work->work.job.anew = kind == &tfs_make_chunk;
-    tfs_work_submit(&work->work);
-    return -EINPROGRESS;
-}
-
 static void refuse_number(const struct tfs_entry *entry, struct tfs_error *err)
 {
     const struct tfs_tree *tree = entry->branch->save->tree;
@@ -414,7 +400,9 @@ static int try_mkdir(struct tfs_session *s, void *call, struct tfs_need *need)
     if (entry.link != NULL)
         return -EEXIST;
     if (entry.coordinate)
-        return entry.schema ? -EEXIST : submit_chunk(&entry, &tfs_make_chunk, c->reply);
+        return entry.schema ? -EEXIST
+                            : tfs_ops_chunk(entry.branch, TFS_CHUNK_MAKE, &entry.node,
+                                            entry.node.key, c->reply);
     if (entry.schema)
         return mkdir_schema(s, c, &entry);
     result = tfs_entry_free_for_scratch(s, &entry, c->name, true);
@@ -468,7 +456,7 @@ static int rmdir_chunk(struct tfs_session *s, const struct tfs_entry *entry, str
         result = tfs_group_keep(s, &entry->node);
     if (result < 0)
         return result;
-    return submit_chunk(entry, &tfs_remove_chunk, c->reply);
+    return tfs_ops_chunk(entry->branch, TFS_CHUNK_REMOVE, &entry->node, entry->node.key, c->reply);
 }
 
 /* lights/ and the like, arrays/ of a group: gone until mkdir or two seconds bring it back. */

@@ -200,16 +200,7 @@ static int move_chunk(struct renaming *r)
         return fixed ? -EPERM : -EXDEV;
     if (r->to.schema && !fixed)
         return -EEXIST;
-    struct tfs_chunk_work *work =
-        tfs_work_create(sizeof(*work), &tfs_move_chunk, r->from.branch, NULL, r->reply);
-    if (work == NULL)
-        return -ENOMEM;
-    work->node = r->from.node;
-    work->to = r->to.node.key;
-    work->work.job.undo = true;
-    work->work.job.anew = true;
-    tfs_work_submit(&work->work);
-    return -EINPROGRESS;
+    return tfs_ops_chunk(r->from.branch, TFS_CHUNK_MOVE, &r->from.node, r->to.node.key, r->reply);
 }
 
 static bool is_group_top(const struct tfs_node *node)

@@ -328,14 +328,13 @@ int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all, bool *sh
 /* Puts `text` for `node` on the shown document. */
 int tfs_ops_validate(struct tfs_work *work, const struct tfs_node *node, struct tfs_span text,
                      struct tfs_error *err);
-/* Jobs about names of the schema, as mkdir, rmdir and rename make them. */
-struct tfs_chunk_work {
-    struct tfs_work work;
-    struct tfs_node node;
-    struct tfs_key to;
-};
 
-extern const struct tfs_job_kind tfs_make_chunk, tfs_remove_chunk, tfs_move_chunk;
+enum tfs_chunk_verb { TFS_CHUNK_MAKE, TFS_CHUNK_REMOVE, TFS_CHUNK_MOVE };
+
+/* mkdir, rmdir and rename of a chunk's directory, which is at `to` then: -EINPROGRESS, a job
+ * answers; or -ENOMEM. With the lock, by any thread. */
+int tfs_ops_chunk(struct tfs_branch *branch, enum tfs_chunk_verb verb, const struct tfs_node *chunk,
+                  struct tfs_key to, struct tfs_reply reply);
 
 /* ---- op_close.c ------------------------------------------------------------------------------ */
 
