@@ -94,6 +94,29 @@ void tfs_buf_resize(struct tfs_buf *b, size_t size)
     b->size = size;
 }
 
+/* Without memory for the smaller copy the larger stays. */
+static void shrink(struct tfs_buf *b, size_t size)
+{
+    struct tfs_buf smaller = {0};
+
+    tfs_buf_add(&smaller, b->data, size < b->size ? size : b->size);
+    if (smaller.failed)
+        return;
+    tfs_buf_release(b);
+    *b = smaller;
+}
+
+int tfs_buf_fit(struct tfs_buf *b, size_t size)
+{
+    if (size < b->capacity / 4)
+        shrink(b, size);
+    tfs_buf_resize(b, size);
+    if (!b->failed)
+        return 0;
+    b->failed = false;
+    return -ENOMEM;
+}
+
 void tfs_buf_add(struct tfs_buf *b, const void *data, size_t n)
 {
     uint8_t *out = tfs_buf_reserve(b, n);

@@ -28,6 +28,8 @@ uint8_t *tfs_buf_reserve(struct tfs_buf *b, size_t n);
 
 /* Makes the buffer exactly `size` long: cuts, or fills with zeros. */
 void tfs_buf_resize(struct tfs_buf *b, size_t size);
+/* The same, and lets go of memory that is no longer needed. 0, or -ENOMEM and it is as it was. */
+int tfs_buf_fit(struct tfs_buf *b, size_t size);
 
 void tfs_buf_add(struct tfs_buf *b, const void *data, size_t n);
 void tfs_buf_add_span(struct tfs_buf *b, struct tfs_span span);

@@ -170,7 +170,7 @@ static int read_session(struct tfs_handle *handle, uint64_t id, struct tfs_buf *
 {
     struct tfs_blob *hold = NULL;
     struct tfs_span bytes = {0};
-    int result = tfs_session_read(session, id, handle, 0, 1 << 24, &hold, &bytes);
+    int result = tfs_session_read(session, id, handle, 1, 0, 1 << 24, &hold, &bytes);
 
     if (result >= 0)
         tfs_buf_add_span(text, bytes);

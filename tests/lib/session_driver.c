@@ -25,15 +25,6 @@ static void on_message(void *arg, const char *line)
     pthread_mutex_unlock(&message_lock);
 }
 
-void (*on_settle)(void);
-
-static void settle(void *arg)
-{
-    (void)arg;
-    if (on_settle != NULL)
-        on_settle();
-}
-
 void (*on_invalidate)(uint64_t id);
 
 static void invalidate(void *arg, uint64_t id)
@@ -50,7 +41,7 @@ void open_with(struct tfs_session_options options)
 void open_save_with(struct tfs_save *opened, struct tfs_session_options options)
 {
     struct tfs_error err = {0};
-    struct tfs_events events = {.message = on_message, .settle = settle};
+    struct tfs_events events = {.message = on_message};
     events.invalidate = on_invalidate != NULL ? invalidate : NULL;
     options.scratch_limit = options.scratch_limit ? options.scratch_limit : 1 << 20;
     options.cache_limit = options.cache_limit ? options.cache_limit : 1 << 20;
@@ -190,7 +181,7 @@ const char *text_of_handle(struct tfs_handle *handle, uint64_t id)
     static char text[256];
     struct tfs_blob *hold = NULL;
     struct tfs_span bytes = {0};
-    int result = tfs_session_read(session, id, handle, 0, sizeof(text) - 1, &hold, &bytes);
+    int result = tfs_session_read(session, id, handle, 1, 0, sizeof(text) - 1, &hold, &bytes);
     if (result < 0)
         return strerror(-result);
     if (bytes.size > 0)

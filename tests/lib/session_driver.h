@@ -27,8 +27,6 @@ void answered(void *arg, int result, const struct tfs_attr *attr);
 
 #define REPLY(a) ((struct tfs_reply){answered, a})
 
-/* What a front end does when it is asked to settle; NULL: nothing. */
-extern void (*on_settle)(void);
 /* What a front end does to drop its pages of a file, set before the session is opened; NULL: it has
  * none. */
 extern void (*on_invalidate)(uint64_t id);

@@ -305,7 +305,7 @@ imported() {
 # large STEP: a picture in which every height has another lowest bit is written as a whole.
 large() {
     "$PYTHON" -S - "$M" "$@" <<'END'
-import os, re, struct, sys, time, zlib
+import errno, os, re, struct, sys, time, zlib
 m, step = sys.argv[1:3]
 path = f"{m}/heightmap.png"
 
@@ -361,6 +361,14 @@ elif step == "refuse":
     assert open(f"{m}/.terrainfs/rejected/heightmap.png", "rb").read() == png[:-100000]
     assert open(path, "rb").read() == before
 elif step == "replace":
+    rejected = f"{m}/.terrainfs/rejected/heightmap.png"
+    def close(f, text):
+        try:
+            os.close(f)
+            raise SystemExit("it was taken")
+        except OSError as e:
+            assert e.errno == errno.ESTALE
+        assert open(rejected, "rb").read() == text
     f = os.open(path, os.O_RDWR | os.O_TRUNC)
     os.write(f, before[:-100000])
     open(f"{m}/.new.png", "wb").write(png)
@@ -368,15 +376,16 @@ elif step == "replace":
     assert os.pread(f, len(before), 0) == before[:-100000]
     os.pwrite(f, b"x", 5)
     assert os.pread(f, 10, 0) == before[:5] + b"x" + before[6:10]
-    os.close(f)
+    close(f, before[:5] + b"x" + before[6:-100000])
     f = os.open(path, os.O_WRONLY | os.O_TRUNC)
-    os.write(f, png[:-9])
-    os.write(f, png[-9:])
-    os.truncate(path, len(png))
+    os.write(f, before)
+    now = open(path, "rb").read()
+    os.truncate(path, len(now))
     os.rename(path, f"{m}/.kept.png")
-    os.close(f)
-    assert open(f"{m}/.kept.png", "rb").read() == png
+    close(f, before)
+    assert open(f"{m}/.kept.png", "rb").read() == now
     os.rename(f"{m}/.kept.png", path)
+    os.unlink(rejected)
 END
 }
 

@@ -146,24 +146,27 @@ gone() {
     [ ! -e "$1" ] || { sync "$M/info.txt"; false; }
 }
 
-# The game changes a row between the write of an edit and its close.
+# The game changes a row between the write of an edit and its close: what the file shows is another text then.
 conflict_is_told() {
+    local file
     up
+    file=$(cd "$M/chunks/$C" && for file in channels/*; do cmp -s "$file" "../$C2/$file" || break; done; echo "$file")
+    cp "$M/chunks/$C/$file" "$D/text"
     same 'close' "$(py '
 import sqlite3
-fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
-os.write(fd, b"fill 9\n")
+fd = os.open(a[0], os.O_WRONLY)
+os.write(fd, get(a[0]))
 db = sqlite3.connect(a[1])
 db.execute(a[2])
 db.commit()
 db.close()
 open(a[3], "wb").write(get(a[1]))
-print(err(os.close, fd))' "$M/chunks/$C/channels/data5.txt" "$S" \
+print(err(os.close, fd))' "$M/chunks/$C/$file" "$S" \
         "UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = $(key $C2)) WHERE loc = $(key $C)" \
         "$D/theirs")" ESTALE
     down 3
     want cmp "$S" "$D/theirs"
-    want grep -rq '^fill 9$' "$D"/*.unsaved-*/
+    want cmp "$D"/*.unsaved-*/rejected/chunks/$C/"$file" "$D/text"
 }
 
 # Another row is nobody's conflict.

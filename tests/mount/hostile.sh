@@ -279,7 +279,7 @@ import shutil
 fd = os.open(a[0], os.O_WRONLY | os.O_APPEND)
 os.write(fd, a[1].encode() + b"\n")
 shutil.rmtree(a[2]) if os.path.isdir(a[2]) else os.unlink(a[2])
-print(err(os.close, fd))' "$M/chunks/$C/voxels.csv" "$V,base:orphan" "$1")" ESTALE
+print(err(os.close, fd))' "$M/chunks/$C/voxels.csv" "$V,base:orphan" "$1")" EIO
     timeout 60 "$TFS_BIN" umount "$M"
     same 'status of umount' $? 3
     want grep -rqx "$V,base:orphan" "$2"

@@ -87,7 +87,7 @@ db.execute("UPDATE blocks SET data = (SELECT data FROM blocks WHERE x = 0) WHERE
 db.commit()
 put(other, b"0,-1,-1,new:node,7\n", os.O_WRONLY | os.O_APPEND)
 print(err(os.pwrite, fd, text, 0), err(os.close, fd))' "$S" "$M/chunks/-1_-1_-1/voxels.csv" "$M/chunks/0_-1_-1/voxels.csv")" \
-        'ESTALE ESTALE'
+        'ok ESTALE'
     down 3
     same 'the other row' "$("$TFS_BIN" cat "$S" chunks/-1_-1_-1/voxels.csv | grep -c .)" "$(
         "$TFS_BIN" cat "$PRISTINE" chunks/0_-1_-1/voxels.csv | grep -c .
@@ -115,7 +115,7 @@ db.commit()
 os.write(appending, b"0,-1,-1,new:node,7\n")
 os.fsync(appending)
 print(err(os.pwrite, accepted, text, 0), err(os.close, accepted), err(os.pwrite, beside, other, 0), err(os.close, beside))
-' "$S" "$M/chunks")" 'ESTALE ESTALE ok ok'
+' "$S" "$M/chunks")" 'ok ESTALE ok ok'
     down 3
 }
 

@@ -64,8 +64,8 @@ conflict_ask() {
     want grep -rq base:inside "$D"/*.unsaved-*
 }
 
-# A close that meets a changed save, with commit=close.
-conflict_at_close() {
+# A close that meets a save that another program has replaced; it left what was written here alone.
+close_after_another_save() {
     another base:outside
     up
     want cp -p "$D/another" "$D/moved"
@@ -74,23 +74,22 @@ fd = os.open(a[0], os.O_WRONLY | os.O_APPEND)
 os.write(fd, a[1].encode())
 os.rename(a[2], a[3])
 print(err(os.close, fd))' "$M/chunks/$C/voxels.csv" "$V,base:inside
-" "$D/moved" "$S")" ESTALE
-    want cmp "$D/another" "$S"
-    down 3
-    want cmp "$D/another" "$S"
-    want grep -rq base:inside "$D"/*.unsaved-*
+" "$D/moved" "$S")" ok
+    down
+    block_is "$V" base:inside
+    block_is "$V2" base:outside
 }
 
-# An editor that syncs, keeps its descriptor and goes on after the game has saved the same chunk.
-goes_on_after_another_save() {
-    another base:outside
-    up "$@"
+# goes_on STEP: an editor that syncs, keeps its descriptor and goes on after the game has saved the same chunk.
+# Prints what write, fsync and close say; `cut`: the editor cut the file to 0 before it wrote all of it.
+goes_on() {
     want cp -p "$D/another" "$D/moved"
-    same 'write, fsync, close' "$(py '
-path, line, new, old, palette = a[:5]
+    py '
+path, line, new, old, palette, how = a
 text = get(path) + line.encode()
 fd = os.open(path, os.O_RDWR)
-os.ftruncate(fd, 0)
+if how == "cut":
+    os.ftruncate(fd, 0)
 os.pwrite(fd, text, 0)
 os.fsync(fd)
 os.rename(new, old)
@@ -99,15 +98,32 @@ while b"base:outside" not in get(palette) and time.monotonic() < end:
     time.sleep(0.05)
 print(err(os.pwrite, fd, line.encode(), len(text)), err(os.fsync, fd), err(os.close, fd))' \
         "$M/chunks/$C2/voxels.csv" "$V2,base:inside
-" "$D/moved" "$S" "$M/chunks/$C2/palette.txt")" 'ESTALE ESTALE ESTALE'
+" "$D/moved" "$S" "$M/chunks/$C2/palette.txt" "${1:-}"
+}
+
+goes_on_after_another_save() {
+    another base:outside
+    up "$@"
+    same 'write, fsync, close' "$(goes_on)" 'ok ESTALE ESTALE'
     want cmp "$D/another" "$S"
     want grep -qxF "$V2,base:outside" "$M/chunks/$C2/voxels.csv"
     same 'lines kept' "$(grep -cxF "$V2,base:inside" "$M/.terrainfs/rejected/chunks/$C2/voxels.csv")" 2
-    logged "^chunks/$C2/voxels.csv: the save was changed by another program"
+    logged "^chunks/$C2/voxels.csv: this file was changed by another file or program"
     edit base:more
     down 3
     block_is "$V" base:more
     block_is "$V2" base:outside
+}
+
+# All of the file is what it wrote, whatever the game made of it.
+replaces_another_save() {
+    another base:outside
+    up "$@"
+    same 'write, fsync, close' "$(goes_on cut)" 'ok ok ok'
+    edit base:more
+    down
+    block_is "$V" base:more
+    block_is "$V2" base:inside
 }
 
 truncated_while_mounted() {
@@ -390,9 +406,10 @@ outputs_in_a_mount() {
 try 'replaced by rename: reloads' reloads mv
 try 'overwritten: reloads' reloads cp
 try 'a conflict is told' conflict_ask
-try 'a conflict at close' conflict_at_close
+try 'a close after another save' close_after_another_save
 try 'an editor goes on after another save' goes_on_after_another_save
 try 'an editor goes on after another save, commit=close' goes_on_after_another_save -o commit=close
+try 'an editor that cut the file replaces another save' replaces_another_save
 try 'truncated while mounted' truncated_while_mounted
 try 'removed while mounted' removed_while_mounted
 try 'removed while an edit waits' removed_while_an_edit_waits

@@ -3,42 +3,6 @@
 # another. Nothing hangs, and at the end every file that is listed can be read.
 . "$(dirname "$0")/lib.sh"
 
-# The kernel holds the pages of a mapped file back while truncate(2) is under way; the program must answer
-# it without waiting for those pages.
-mapped_and_truncated() {
-    up
-    py '
-voxels, sky, blocks, done = a
-end = time.monotonic() + 4
-size = os.stat(voxels).st_size
-def process(step):
-    if os.fork() == 0:
-        while time.monotonic() < end:
-            step()
-        os._exit(0)
-m = mmap.mmap(os.open(voxels, os.O_RDWR), size)
-turn = iter(range(1 << 30))
-def dirty():
-    m[:1] = b"x"
-def cut():
-    err(os.truncate, voxels, size)
-def light():
-    err(put, sky, b"fill %d\n" % (next(turn) % 16))
-def name():
-    err(put, blocks, get(blocks).replace(b"palette 0 base:air", b"palette 0 base:air[t=%d]" % (next(turn) % 9)))
-for step in dirty, cut, light, name:
-    process(step)
-for step in range(4):
-    os.wait()
-open(done, "w").close()
-' "$M/chunks/$C/voxels.csv" "$M/chunks/$C/lights/sky.txt" "$M/chunks/$C/blocks.txt" "$D/done" &
-    soon [ -e "$D/done" ] || umount -f "$M"
-    wait $!
-    timeout 60 "$TFS_BIN" umount "$M"
-    one_of 'status of umount' $? 0 3
-    want region check "$S"
-}
-
 # A file renamed onto one of a chunk that moves just then: both are done, and the file can be read there.
 moved_under_a_rename() {
     up
@@ -133,39 +97,6 @@ while os.waitpid(child, os.WNOHANG)[0] == 0:
     same 'chunks changed' "$(region diff "$PRISTINE" "$S" | grep -cv "^changed $C ")" 0
 }
 
-# A page of a mapping comes back when the kernel drops it, for blocks.txt changed what it says. If another
-# program's sync(2) did not send it before, the mapping is refused; never is it laid over the newer text.
-mapped_and_overtaken() {
-    # Before it a page that is written back is a copy, which may be under way when the file changes.
-    if [ "$(printf '%s\n' 6.16 "$(uname -r)" | sort -V | head -n 1)" != 6.16 ]; then
-        skip 'Linux is older than 6.16'
-        return
-    fi
-    up
-    same 'what became of both' "$(py '
-voxels, blocks, name = a[0], a[1], a[2].encode()
-longer, other = name + b"_of_another_length", name[:-1] + b"Z"
-for i in range(8):
-    fd = os.open(voxels, os.O_RDWR)
-    m = mmap.mmap(fd, 0)
-    was = m[:]
-    at = was.index(name + b"\n")
-    mine, theirs = was.replace(name + b"\n", other + b"\n", 1), was.replace(name + b"\n", longer + b"\n")
-    m[at:at + len(name)] = other
-    put(blocks, get(blocks).replace(b" " + name + b"\n", b" " + longer + b"\n"))
-    said = err(m.flush)
-    m.close()
-    closed = err(os.close, fd)
-    if (said, closed, get(voxels)) not in (("ESTALE", "ESTALE", theirs), ("ok", "ok", mine)):
-        print(said, closed, "and what is there is", "mine" if get(voxels) == mine else "not mine")
-    put(voxels, was)
-' "$M/chunks/$C/voxels.csv" "$M/chunks/$C/blocks.txt" "$B" 2>&1)" ''
-    timeout 60 "$TFS_BIN" umount "$M"
-    one_of 'status of umount' $? 0 3
-}
-
-try 'a mapped text that another file of the chunk overtakes' mapped_and_overtaken
-try 'a dirty mapping while others truncate' mapped_and_truncated
 try 'a file renamed into a chunk that moves' moved_under_a_rename
 try 'a file written in a chunk that moves' moved_under_a_writer
 try 'a file read while others replace it' read_while_replaced

@@ -92,35 +92,121 @@ dd_notrunc_fsync() {
     printf %s "$NEW" | dd of="$F" bs=64 seek="$1" oflag=seek_bytes conv=notrunc,fsync
 }
 
+# What is written through a mapping would be in pages that all share (docs/semantics.md, W8).
 mapped() {
-    py '
+    up
+    F=$M/chunks/$C/voxels.csv
+    same 'mappings' "$(py '
 fd = os.open(a[0], os.O_RDWR)
-m = mmap.mmap(fd, 0, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
-os.close(fd)
-m[int(a[1]):int(a[1]) + len(a[2])] = a[2].encode()
-m.close()
-' "$F" "$1" "$NEW"
+size = os.fstat(fd).st_size
+print(err(mmap.mmap, fd, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE),
+      err(mmap.mmap, fd, size, mmap.MAP_SHARED, mmap.PROT_READ))
+private = mmap.mmap(fd, size, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+print(private[:] == get(a[0]))
+reader = mmap.mmap(os.open(a[0], os.O_RDONLY), size, mmap.MAP_SHARED, mmap.PROT_READ)
+print(reader[:] == get(a[0]))
+' "$F" | xargs)" 'ENODEV ENODEV True True'
+    down
+    want cmp "$PRISTINE" "$S"
 }
 
-mapped_synced() {
-    py '
-fd = os.open(a[0], os.O_RDWR)
-m = mmap.mmap(fd, 0, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
-m[int(a[1]):int(a[1]) + len(a[2])] = a[2].encode()
-m.flush()
-same = get(a[3]) != get(a[4])
-os.close(fd)
-sys.exit(not same)
-' "$F" "$1" "$NEW" "$S" "$PRISTINE"
+# ---- drafts are private to their handles ----------------------------------------------------------------
+
+# The texts of a second view, edited while a handle appends to the first, are there at the end.
+appended_beside_another_view() {
+    up
+    same 'what happened' "$(py '
+voxels, blocks, at, above, name = a[0], a[1], a[2].encode(), a[3].encode(), a[4].encode()
+fd = os.open(voxels, os.O_WRONLY | os.O_APPEND)
+os.write(fd, at + b",base:first\n")
+os.fsync(fd)
+put(blocks, get(blocks).replace(b" " + name + b"\n", b" base:by_another_view\n"))
+os.sync()
+os.write(fd, above + b",base:second\n")
+os.fsync(fd)
+print(err(os.close, fd))
+text = get(voxels)
+print(text.count(b",base:by_another_view\n") > 0, text.count(b"," + name + b"\n"),
+      at + b",base:first\n" in text, above + b",base:second\n" in text)
+' "$M/chunks/$C/voxels.csv" "$M/chunks/$C/blocks.txt" "$V" "$(above)" "$B" | xargs)" 'ok True 0 True True'
+    down
+    block_is "$V" base:first
+    block_is "$(above)" base:second
 }
 
-mapped_without_close() {
-    py '
-fd = os.open(a[0], os.O_RDWR)
-m = mmap.mmap(fd, 0, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
-m[int(a[1]):int(a[1]) + len(a[2])] = a[2].encode()
-os._exit(0)
-' "$F" "$1" "$NEW"
+# gone BY: its name was unlinked, or another file took it: who wrote is told, and the bytes are kept.
+gone() {
+    up
+    F=$M/chunks/$C/voxels.csv
+    same 'fsync, close, what reads it and what is kept' "$(py '
+voxels, how, kept = a
+was = get(voxels)
+fd, reader = os.open(voxels, os.O_RDWR), os.open(voxels, os.O_RDONLY)
+os.pwrite(fd, b"mine\n", 0)
+if how == "unlink":
+    os.unlink(voxels)
+else:
+    put(voxels + ".new", was)
+    os.rename(voxels + ".new", voxels)
+print(err(os.fsync, fd), err(os.close, fd), os.pread(reader, len(was) + 1, 0) == was,
+      get(kept)[:5] == b"mine\n")
+' "$F" "$1" "$M/.terrainfs/rejected/chunks/$C/voxels.csv")" 'ESTALE ESTALE True True'
+    want grep -q "chunks/$C/voxels.csv: this file was removed or replaced while it was written" "$M/.terrainfs/errors.log"
+    "$TFS_BIN" umount "$M"
+    same 'status of umount' $? 3
+    want cmp "$PRISTINE" "$S"
+}
+
+# half COMMIT: nobody but who wrote a table commits the half of it that is there.
+half() {
+    up
+    F=$M/chunks/$C/voxels.csv NEW=base:whole
+    sed "s/^$V,.*/$V,$NEW/" "$F" >"$D/new"
+    same 'what others see, and close' "$(py '
+voxels, text, how = a[0], get(a[1]), a[2]
+was = get(voxels)
+fd = os.open(voxels, os.O_WRONLY | os.O_TRUNC)
+os.set_inheritable(fd, True)
+os.write(fd, text[:len(text) // 2 + 3])
+if how == "fsync through a reader":
+    reader = os.open(voxels, os.O_RDONLY)
+    os.fsync(reader)
+    os.close(reader)
+elif how == "fork":
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()
+else:
+    os.spawnl(os.P_WAIT, "/bin/true", "true")
+print(get(voxels) == was, os.stat(voxels).st_size == len(was), end=" ")
+os.write(fd, text[len(text) // 2 + 3:])
+print(err(os.close, fd))
+' "$F" "$D/new" "$1")" 'True True ok'
+    want cmp -s "$F" "$D/new"
+    wants_not grep -q "voxels.csv:[0-9]" "$M/.terrainfs/errors.log"
+    down
+    block_is "$V" "$NEW"
+}
+
+# Two programs write the palette of the save at once; each closes what it wrote itself.
+two_writers_of_the_palette() {
+    up
+    same 'closes, and what is there' "$(py '
+palette, name = a[0], a[1].encode()
+was = get(palette)
+first, second = (was.replace(b"\n" + name + b"\n", b"\nbase:" + new + b"\n") for new in (b"first", b"second"))
+one = os.open(palette, os.O_WRONLY | os.O_TRUNC)
+os.write(one, first[:len(first) // 2])
+two = os.open(palette, os.O_RDWR)
+os.ftruncate(two, 0)
+os.write(two, second)
+print(err(os.close, two), get(palette).count(b"\nbase:second\n"), end=" ")
+os.ftruncate(one, 0)
+os.pwrite(one, get(palette).replace(b"\nbase:second\n", b"\nbase:first\n"), 0)
+print(err(os.close, one), get(palette).count(b"\nbase:first\n"))
+' "$M/palette.txt" "$B")" 'ok 1 ok 1'
+    down
+    block_is "$V" base:first
 }
 
 # The last line cut off: its voxel becomes air.
@@ -359,9 +445,14 @@ os.ftruncate(fd, len(new))
 os.close(fd)'
 try 'dd conv=notrunc' in_place dd_notrunc
 try 'dd conv=notrunc,fsync' in_place dd_notrunc_fsync
-try 'a shared mapping, closed first' in_place mapped
-try 'a shared mapping, msync is durable' in_place mapped_synced
-try 'a shared mapping, never closed' in_place mapped_without_close
+try 'a mapping of a text that is open for writing' mapped
+try 'an append handle that stays open keeps the edit of another view' appended_beside_another_view
+try 'a handle whose name was unlinked' gone unlink
+try 'a handle whose name another file took' gone rename
+try 'fsync through a reader commits nothing of a writer' half 'fsync through a reader'
+try 'a child that ends commits nothing of its parent' half fork
+try 'a program that is started commits nothing of who started it' half exec
+try 'two writers of the palette' two_writers_of_the_palette
 try 'a palette that comes in pieces' palette_in_pieces
 try 'truncate -s' cut_off truncate -s
 try 'truncate(2) of a path' cut_off truncate_path

@@ -307,7 +307,7 @@ static int read_number(unsigned number)
     int result = look_up(t.subject->path, &attr);
 
     if (result == 0)
-        result = tfs_session_read(t.session, attr.id, NULL, 0, 1 << 20, &hold, &bytes);
+        result = tfs_session_read(t.session, attr.id, NULL, 0, 0, 1 << 20, &hold, &bytes);
     if (result < 0)
         return result;
     /* The canonical text differs in its head only: it ends with the number. */
@@ -331,7 +331,7 @@ static int list_names(void)
     for (unsigned i = 0; i < 2 && result == 0; i++) {
         result = look_up(directories[i], &attr);
         if (result == 0)
-            result = tfs_session_getattr(t.session, attr.id, &attr);
+            result = tfs_session_getattr(t.session, attr.id, NULL, &attr);
     }
     return result;
 }
@@ -568,7 +568,7 @@ static int read_and_hold(void)
 {
     struct tfs_blob *hold = NULL;
     struct tfs_span bytes;
-    int result = tfs_session_read(t.session, t.id, t.handle, 0, 1, &hold, &bytes);
+    int result = tfs_session_read(t.session, t.id, t.handle, 1, 0, 1, &hold, &bytes);
 
     tfs_blob_unref(hold);
     return result;

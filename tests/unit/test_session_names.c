@@ -248,7 +248,7 @@ START_TEST(session_id_of_a_moved_file_never_means_the_file_it_was)
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "new"), 0);
     ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
     ck_assert_uint_ne(attr.id, moved);
-    ck_assert_int_eq(tfs_session_getattr(session, moved, &attr), -ESTALE);
+    ck_assert_int_eq(tfs_session_getattr(session, moved, NULL, &attr), -ESTALE);
 }
 END_TEST
 
@@ -260,7 +260,7 @@ START_TEST(session_id_of_a_removed_backup_means_nothing)
     ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "chunks/0_0_0/backup"), 0);
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "new"), 0);
     ck_assert_int_eq(unlink_path("chunks/0_0_0/backup"), 0);
-    ck_assert_int_eq(tfs_session_getattr(session, moved, &attr), -ESTALE);
+    ck_assert_int_eq(tfs_session_getattr(session, moved, NULL, &attr), -ESTALE);
 }
 END_TEST
 

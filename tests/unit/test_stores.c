@@ -74,7 +74,7 @@ START_TEST(stores_have_ids_and_attributes_of_their_own)
                                         "zones/earth/chunks/0_0_0/text.txt",
                                         "zones/moon/chunks/0_0_0/text.txt"};
     struct tfs_attr attrs[10];
-    ck_assert_int_eq(tfs_session_getattr(session, 1, &attrs[0]), 0);
+    ck_assert_int_eq(tfs_session_getattr(session, 1, NULL, &attrs[0]), 0);
     for (int i = 1; i < 10; i++)
         ck_assert_int_eq(look(paths[i], &attrs[i]), 0);
     for (int i = 0; i < 10; i++)

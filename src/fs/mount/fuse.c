@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
-#include <linux/fuse.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,17 +30,11 @@
 
 #define WAKE SIGUSR1
 
-/* What a server does; else the opcode of the request that it answers. */
-enum { ABSENT = 0, READING = -1 };
-
 /* A thread that serves requests, and its room for one. */
 struct server {
     struct tfs_fuse *fuse;
     pthread_t thread;
     struct fuse_buf buf;
-    pid_t tid;        /* of the thread, once it is not absent */
-    atomic_uint turn; /* how often it read */
-    atomic_int doing; /* READING: also when it was given a request that it has not looked at */
 };
 
 struct tfs_fuse {
@@ -155,10 +148,8 @@ static int serve_one(struct tfs_fuse *fuse, struct server *server)
 {
     int received = fuse_session_receive_buf(fuse->se, &server->buf);
 
-    if (received > 0) {
-        atomic_store(&server->doing, (int)((struct fuse_in_header *)server->buf.mem)->opcode);
+    if (received > 0)
         fuse_session_process_buf(fuse->se, &server->buf);
-    }
     return received > 0 ? 1 : received;
 }
 
@@ -174,13 +165,8 @@ static void *serve(void *arg)
     sigemptyset(&wake);
     sigaddset(&wake, WAKE);
     pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
-    server->tid = gettid();
-    while (!atomic_load(&ended) && (result > 0 || result == -EINTR || result == -EAGAIN)) {
-        atomic_store(&server->doing, READING);
-        atomic_fetch_add(&server->turn, 1);
+    while (!atomic_load(&ended) && (result > 0 || result == -EINTR || result == -EAGAIN))
         result = serve_one(fuse, server);
-    }
-    atomic_store(&server->doing, ABSENT);
     if (server->buf.mem != NULL && !atomic_exchange(&ended, true)) {
         atomic_store(&fuse->result, result);
         pthread_kill(fuse->main, WAKE);
@@ -279,53 +265,7 @@ void tfs_fuse_close(struct tfs_fuse *fuse)
     free(fuse);
 }
 
-/* ---- the order of closes --------------------------------------------------------------------- */
-
-/* Is this thread of ours asleep? One that was given a request runs, however late. */
-static bool is_asleep(pid_t tid)
-{
-    char path[64], text[128];
-    ssize_t size = -1;
-
-    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        size = read(fd, text, sizeof(text) - 1);
-        close(fd);
-    }
-    if (size <= 0)
-        return true; /* who cannot see it does not wait for it */
-    text[size] = '\0';
-    const char *name_end = strrchr(text, ')');
-    return name_end == NULL || strncmp(name_end, ") S", 3) == 0;
-}
-
-/* May it have been given a close, before `turn` ended, that it has not done? */
-static bool may_close(struct server *server, unsigned turn)
-{
-    for (;;) {
-        const int doing = atomic_load(&server->doing);
-        if (atomic_load(&server->turn) != turn || (doing != READING && doing != FUSE_RELEASE))
-            return false;
-        if (doing == FUSE_RELEASE || !is_asleep(server->tid))
-            return true;
-        /* Asleep over a read, if it was reading all the time. */
-        if (atomic_load(&server->doing) == READING && atomic_load(&server->turn) == turn)
-            return false;
-    }
-}
-
-void tfs_fuse_settle(void *arg)
-{
-    static const struct timespec moment = {.tv_nsec = 50000};
-    struct tfs_fuse *fuse = arg;
-
-    for (unsigned i = 0; i < fuse->wanted; i++) {
-        const unsigned turn = atomic_load(&fuse->servers[i].turn);
-        while (may_close(&fuse->servers[i], turn))
-            nanosleep(&moment, NULL);
-    }
-}
+/* ---- notifications --------------------------------------------------------------------------- */
 
 void tfs_fuse_invalidate(void *arg, uint64_t id)
 {

@@ -29,6 +29,5 @@ void tfs_fuse_close(struct tfs_fuse *fuse);
 
 /* Of struct tfs_events, with the struct tfs_fuse as arg. */
 void tfs_fuse_invalidate(void *arg, uint64_t id);
-void tfs_fuse_settle(void *arg);
 
 #endif

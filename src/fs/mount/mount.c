@@ -203,8 +203,6 @@ static int open_session(struct mounting *m, struct tfs_error *err)
     };
     struct tfs_events events = {.invalidate = tfs_fuse_invalidate,
                                 .invalidate_arg = m->fuse,
-                                .settle = tfs_fuse_settle,
-                                .settle_arg = m->fuse,
                                 .message = on_message,
                                 .message_arg = m};
 

@@ -166,8 +166,7 @@ static void on_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 {
     struct tfs_attr attr;
 
-    (void)fi;
-    int result = tfs_session_getattr(session_of(req), ino, &attr);
+    int result = tfs_session_getattr(session_of(req), ino, handle_of(fi), &attr);
     if (result == 0 && S_ISREG(attr.st.st_mode))
         file_looked_at(req);
     done_attr(req, result, &attr);
@@ -225,6 +224,7 @@ static void open_now(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     }
     fi->fh = (uintptr_t)handle;
     fi->keep_cache = keep;
+    fi->direct_io = tfs_session_is_direct(handle);
     /* Nothing to flush for a handle that cannot have written. */
     fi->noflush = (fi->flags & O_ACCMODE) == O_RDONLY && (fi->flags & O_TRUNC) == 0;
     struct tfs_session *session = session_of(req);
@@ -276,6 +276,7 @@ static void on_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
         return;
     }
     fi->fh = (uintptr_t)handle;
+    fi->direct_io = tfs_session_is_direct(handle);
     struct fuse_entry_param entry = entry_of(&attr);
     if (fuse_reply_create(req, &entry, fi) == -ENOENT) {
         tfs_session_release(session, handle);
@@ -291,8 +292,9 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
     struct tfs_span bytes = {0};
 
     file_looked_at(req);
-    int result = tfs_session_read(requests->session, ino, handle_of(fi), (uint64_t)offset, size,
-                                  &hold, &bytes);
+    int result =
+        tfs_session_read(requests->session, ino, handle_of(fi), fi != NULL ? fi->lock_owner : 0,
+                         (uint64_t)offset, size, &hold, &bytes);
     if (result < 0)
         fuse_reply_err(req, -result);
     else
@@ -308,8 +310,8 @@ static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 {
     (void)ino;
     struct tfs_span bytes = {(const uint8_t *)data, size};
-    int result = tfs_session_write(session_of(req), handle_of(fi), fuse_req_ctx(req)->pid,
-                                   (uint64_t)offset, bytes, fi->writepage);
+    int result = tfs_session_write(session_of(req), handle_of(fi), fi->lock_owner, (uint64_t)offset,
+                                   bytes, fi->writepage);
     if (result < 0)
         fuse_reply_err(req, -result);
     else
@@ -323,7 +325,7 @@ static void on_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         fuse_reply_err(req, ENOSYS); /* files were not opened: nothing is ever flushed */
         return;
     }
-    tfs_session_flush(session_of(req), handle_of(fi), fuse_req_ctx(req)->pid,
+    tfs_session_flush(session_of(req), handle_of(fi), fi->lock_owner,
                       (struct tfs_reply){done_err, req});
 }
 

@@ -12,19 +12,30 @@ void tfs_inodes_init(struct tfs_inodes *inodes, struct tfs_overlay *overlay)
     *inodes = (struct tfs_inodes){.overlay = overlay, .next_id = TFS_ID_TABLE};
 }
 
+/* Takes it out of the list of its inode. */
+static void free_handle(struct tfs_handle *handle)
+{
+    struct tfs_handle **at = &handle->inode->handles;
+
+    while (*at != handle)
+        at = &(*at)->next;
+    *at = handle->next;
+    tfs_draft_free(handle->draft);
+    tfs_blob_unref(handle->blob);
+    free(handle);
+}
+
 void tfs_inodes_release(struct tfs_inodes *inodes)
 {
     struct tfs_map_cell cell;
 
-    while (inodes->handles != NULL)
-        tfs_handle_close(inodes, inodes->handles);
     for (size_t at = 0; tfs_map_next(&inodes->inodes, &at, &cell);) {
         struct tfs_inode *inode = cell.value;
-        tfs_draft_free(inode->draft);
+        while (inode->handles != NULL)
+            free_handle(inode->handles);
         tfs_scratch_free(inodes->overlay, inode->scratch);
         tfs_inode_end_array(inode);
         tfs_doc_unref(inode->past);
-        tfs_blob_unref(inode->outdated);
         free(inode);
     }
     tfs_map_release(&inodes->inodes);
@@ -121,19 +132,6 @@ uint64_t tfs_inode_id(struct tfs_inodes *inodes, const struct tfs_node *node)
 
 /* ---- lifetime -------------------------------------------------------------------------------- */
 
-void tfs_inode_end_draft(struct tfs_inode *inode)
-{
-    inode->changes += inode->draft != NULL ? 1 : 0;
-    tfs_draft_free(inode->draft);
-    inode->draft = NULL;
-}
-
-bool tfs_inode_is_unchecked(const struct tfs_inode *inode)
-{
-    return (inode->draft != NULL && tfs_draft_is_unchecked(inode->draft)) ||
-           (inode->array != NULL && inode->array->dirty);
-}
-
 void tfs_inode_end_array(struct tfs_inode *inode)
 {
     if (inode->array == NULL)
@@ -162,11 +160,10 @@ void tfs_inode_drop(struct tfs_inodes *inodes, struct tfs_inode *inode)
 {
     bool linked = inode->scratch != NULL && inode->scratch->link != NULL;
 
-    if (inode->handles > 0 || inode->uses > 0 || linked || inode->draft != NULL ||
-        inode->array != NULL)
+    if (inode->handles != NULL || inode->uses > 0 || linked || inode->array != NULL)
         return;
     if (inode->id >= TFS_ID_TABLE && inode->lookups > 0) {
-        if (inode->scratch != NULL && (inode->scratch->flags & TFS_SCRATCH_REPLACED) == 0)
+        if (inode->scratch != NULL)
             tfs_scratch_empty(inodes->overlay, inode->scratch);
         return;
     }
@@ -180,6 +177,51 @@ void tfs_inode_drop(struct tfs_inodes *inodes, struct tfs_inode *inode)
 
 /* ---- what it is ------------------------------------------------------------------------------ */
 
+bool tfs_inode_has_writer(const struct tfs_inode *inode)
+{
+    const struct tfs_handle *h = inode->handles;
+
+    while (h != NULL && (!h->writer || h->closed))
+        h = h->next;
+    return h != NULL;
+}
+
+struct tfs_draft *tfs_inode_unborn(const struct tfs_inode *inode)
+{
+    const struct tfs_handle *h = inode->handles;
+
+    while (h != NULL && (h->draft == NULL || !h->draft->unborn))
+        h = h->next;
+    return h != NULL ? h->draft : NULL;
+}
+
+void tfs_inode_is_born(struct tfs_inode *inode)
+{
+    for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
+        if (h->draft != NULL)
+            h->draft->unborn = false;
+}
+
+void tfs_inode_part_handles(struct tfs_inode *inode)
+{
+    for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
+        h->gone = true;
+}
+
+static bool is_dirty(const struct tfs_handle *handle)
+{
+    return handle->draft != NULL && handle->draft->state == TFS_DRAFT_DIRTY;
+}
+
+bool tfs_inode_is_unchecked(const struct tfs_inode *inode)
+{
+    const struct tfs_handle *h = inode->handles;
+
+    while (h != NULL && !is_dirty(h))
+        h = h->next;
+    return h != NULL || (inode->array != NULL && inode->array->dirty);
+}
+
 int tfs_inode_reserve(struct tfs_inodes *inodes)
 {
     return tfs_map_reserve(&inodes->files) < 0 ? -ENOMEM : tfs_map_reserve(&inodes->burned);
@@ -190,7 +232,6 @@ void tfs_inode_detach(struct tfs_inodes *inodes, struct tfs_inode *inode,
 {
     leave_file(inodes, inode);
     burn(inodes, inode);
-    tfs_inode_end_draft(inode);
     tfs_inode_end_array(inode);
     scratch->id = inode->id;
     inode->scratch = scratch;
@@ -202,7 +243,7 @@ void tfs_inode_leave(struct tfs_inodes *inodes, struct tfs_inode *inode, struct 
     leave_file(inodes, inode);
     burn(inodes, inode);
     if (inode->past == NULL)
-        inode->past = tfs_doc_ref(past);
+        inode->past = tfs_doc_ref(past); /* NULL: nobody has it open */
     inode->past_why = why;
 }
 
@@ -226,8 +267,7 @@ void tfs_inode_attach(struct tfs_inodes *inodes, struct tfs_inode *inode,
 
 /* ---- open files ------------------------------------------------------------------------------ */
 
-int tfs_handle_open(struct tfs_inodes *inodes, struct tfs_inode *inode, bool writer, bool append,
-                    struct tfs_handle **handle)
+int tfs_handle_open(struct tfs_inode *inode, bool writer, bool append, struct tfs_handle **handle)
 {
     struct tfs_handle *opened = calloc(1, sizeof(*opened));
 
@@ -236,53 +276,14 @@ int tfs_handle_open(struct tfs_inodes *inodes, struct tfs_inode *inode, bool wri
     opened->inode = inode;
     opened->writer = writer;
     opened->append = append;
-    inode->handles++;
-    inode->writers += writer ? 1 : 0;
-    /* What this handle says right does not make good the one before. */
-    if (writer && inode->draft != NULL)
-        inode->draft->quarantined = false;
-    opened->behind = inodes->handles;
-    if (inodes->handles != NULL)
-        inodes->handles->before = opened;
-    inodes->handles = opened;
+    opened->next = inode->handles;
+    inode->handles = opened;
     *handle = opened;
     return 0;
 }
 
-bool tfs_handles_outdate(struct tfs_inodes *inodes, const struct tfs_inode *inode, bool appending,
-                         bool told)
+void tfs_handle_drop(struct tfs_handle *handle)
 {
-    bool any = false;
-
-    for (struct tfs_handle *h = inodes->handles; h != NULL; h = h->behind)
-        if (h->inode == inode && h->writer && h->wrote && (appending || !h->append)) {
-            any = h->outdated = true;
-            h->refused = h->refused || told;
-        }
-    return any;
-}
-
-bool tfs_handles_refused(const struct tfs_inodes *inodes, const struct tfs_inode *inode)
-{
-    const struct tfs_handle *h = inodes->handles;
-
-    while (h != NULL && !(h->inode == inode && h->refused))
-        h = h->behind;
-    return h != NULL;
-}
-
-void tfs_handle_close(struct tfs_inodes *inodes, struct tfs_handle *handle)
-{
-    *(handle->before ? &handle->before->behind : &inodes->handles) = handle->behind;
-    if (handle->behind != NULL)
-        handle->behind->before = handle->before;
-    handle->inode->handles--;
-    /* At the end of a mount it counts none any more. */
-    handle->inode->writers -= handle->writer && handle->inode->writers > 0 ? 1 : 0;
-    if (handle->inode->writers == 0) {
-        tfs_blob_unref(handle->inode->outdated);
-        handle->inode->outdated = NULL;
-    }
-    tfs_blob_unref(handle->blob);
-    free(handle);
+    if (handle->closed && handle->jobs == 0 && !is_dirty(handle))
+        free_handle(handle);
 }

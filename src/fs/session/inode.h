@@ -1,17 +1,17 @@
 /*
  * Inodes: which id means which file, who has it open, and when it is of no more use.
  *
- * An inode exists for scratch files, for files of the schema that are open or being written, and
- * for those with an id from the table. It is one of three things, and may become another:
+ * An inode exists for scratch files, for files of the schema that are open, and for those with an
+ * id from the table. It is one of three things, and may become another:
  *
- *   scratch == NULL    a file of the schema, `node`; with a draft while it is being written
+ *   scratch == NULL    a file of the schema, `node`
  *
  *   past_why != NULL   such a file as it was in the document `past`, for those who have it open;
  *                      another inode shows the file now
  *
  *   scratch != NULL    a scratch file; `node` is the file of the schema that it was, if it was one
  *
- * An id never means two files at once: a computed id that went on to live as a scratch file is
+ * An id never means two files at once: a computed id that went on to live as something else is
  * burned, its schema file gets an id from the table.
  *
  * Knows no document, no lens and no commit. Not thread-safe: the caller's lock guards it.
@@ -19,8 +19,7 @@
 #ifndef TFS_FS_SESSION_INODE_H
 #define TFS_FS_SESSION_INODE_H
 
-#include "base/hash.h"
-#include "fs/session/draft.h"
+#include "fs/session/handle.h"
 #include "fs/session/scratch.h"
 
 /* An array that is open for writing. */
@@ -32,7 +31,6 @@ struct tfs_open_array {
     int failed;     /* why a write is there in part; 0: none is */
     int refused;    /* what a close answered, which shows no more; others of the same file come */
     bool dirty;     /* something was written since it was taken last */
-    bool busy;      /* its pages are being read where they lie */
     bool told;      /* what they say was refused, and the log says so */
     bool kept;      /* what its writers wrote is in rejected/ */
 };
@@ -41,24 +39,13 @@ struct tfs_inode {
     uint64_t id;
     struct tfs_node node; /* its key may be old: the chunk may have been moved */
     struct tfs_scratch *scratch;
-    struct tfs_draft *draft;
     uint64_t lookups;             /* by the kernel, of table ids */
-    unsigned handles;             /* open, readers included */
-    unsigned writers;             /* open for writing */
+    struct tfs_handle *handles;   /* open, readers included */
     unsigned uses;                /* jobs and verbs under way that need it */
     struct tfs_open_array *array; /* of an array that is open for writing */
-    /* How often it began to read otherwise, and how many of these times the kernel dropped its
-     * pages since: those that it still has are not older. */
-    uint64_t changes, dropped;
-    /* Of a text that is open for writing: what it said when these were the same, and `changes` + 1
-     * then; 0: that is not known. */
-    struct tfs_hash said;
-    uint64_t said_at;
-    /* Of such a file: the document that it goes on with. */
-    struct tfs_doc *past;
+    struct tfs_doc *past;         /* of such a file: the document that it goes on with. Also while
+                                   * another file is about to take its name */
     const char *past_why; /* a sentence for those who write to it; NULL: it is still the file */
-    /* What it said last, of handles that are outdated, with what they wrote since; or NULL. */
-    struct tfs_blob *outdated;
 };
 
 struct tfs_inodes {
@@ -67,7 +54,6 @@ struct tfs_inodes {
     struct tfs_map files;  /* computed id -> struct tfs_inode that shows this file */
     struct tfs_map burned; /* computed ids that must not be used again */
     uint64_t next_id;
-    struct tfs_handle *handles; /* open ones: the kernel may go without releasing them */
 };
 
 void tfs_inodes_init(struct tfs_inodes *inodes, struct tfs_overlay *overlay);
@@ -95,16 +81,21 @@ void tfs_inode_drop(struct tfs_inodes *inodes, struct tfs_inode *inode);
 
 /* ---- what it is ------------------------------------------------------------------------------ */
 
-/* The file shows what is saved again. */
-void tfs_inode_end_draft(struct tfs_inode *inode);
-/* Was something written that no commit point has taken? */
+/* Has anybody who writes it open? */
+bool tfs_inode_has_writer(const struct tfs_inode *inode);
+/* The draft of who created the name, until it has an accepted text; NULL: it has one. */
+struct tfs_draft *tfs_inode_unborn(const struct tfs_inode *inode);
+/* It has an accepted text. */
+void tfs_inode_is_born(struct tfs_inode *inode);
+/* What its handles write from now on is refused: the name is not theirs any more. */
+void tfs_inode_part_handles(struct tfs_inode *inode);
+/* Was something written that no commit point has taken or refused? */
 bool tfs_inode_is_unchecked(const struct tfs_inode *inode);
 /* What was written to an array goes. */
 void tfs_inode_end_array(struct tfs_inode *inode);
 /* Makes room, so that the inode can become another file, or a scratch file; 0 or -ENOMEM. */
 int tfs_inode_reserve(struct tfs_inodes *inodes);
-/* Makes a file of the schema the scratch file `scratch`, which is taken over. Its draft goes. There
- * is room. */
+/* Makes a file of the schema the scratch file `scratch`, which is taken over. There is room. */
 void tfs_inode_detach(struct tfs_inodes *inodes, struct tfs_inode *inode,
                       struct tfs_scratch *scratch);
 /* Makes a file of the schema the one that it was in this document, unless it shows a past one
@@ -117,27 +108,9 @@ void tfs_inode_attach(struct tfs_inodes *inodes, struct tfs_inode *inode,
 
 /* ---- open files ------------------------------------------------------------------------------ */
 
-struct tfs_handle {
-    struct tfs_handle *before, *behind; /* in the list */
-    struct tfs_inode *inode;
-    bool writer;
-    bool append;
-    bool wrote;    /* since it was opened */
-    bool outdated; /* another program's save took the place of what it wrote: it writes no more,
-                    * unless it cuts the file to 0 */
-    bool refused;  /* and what it wrote since is not taken: its commit points say so */
-    struct tfs_blob *blob; /* rendered content at that stamp */
-    uint64_t stamp;
-};
-
-int tfs_handle_open(struct tfs_inodes *inodes, struct tfs_inode *inode, bool writer, bool append,
-                    struct tfs_handle **handle);
-/* Those that wrote the file are outdated (of those that append, if `appending`), and `told`: their
- * next commit point says so. Are there any? */
-bool tfs_handles_outdate(struct tfs_inodes *inodes, const struct tfs_inode *inode, bool appending,
-                         bool told);
-/* Has it one that was refused, and is still open? */
-bool tfs_handles_refused(const struct tfs_inodes *inodes, const struct tfs_inode *inode);
-void tfs_handle_close(struct tfs_inodes *inodes, struct tfs_handle *handle);
+int tfs_handle_open(struct tfs_inode *inode, bool writer, bool append, struct tfs_handle **handle);
+/* Frees the handle when the kernel has released it, no job needs it, and a commit point has taken
+ * what it wrote, or refused it. */
+void tfs_handle_drop(struct tfs_handle *handle);
 
 #endif

@@ -73,7 +73,6 @@ void tfs_ops_close_array(struct tfs_session *s, struct tfs_inode *inode)
     if (inode->past_why == NULL)
         tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
     tfs_notify_stale(s->notify, inode->id);
-    pthread_cond_broadcast(&s->closed);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -130,7 +129,7 @@ int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs
     struct tfs_open_array *array = inode->array;
     const uint64_t end = offset + bytes.size;
 
-    if (tfs_ops_await_answer(need, inode) < 0)
+    if (tfs_ops_await_answer(need, array->pages) < 0)
         return TFS_NEEDS_ANSWER;
     if (array->failed < 0)
         return array->failed;
@@ -152,7 +151,7 @@ int tfs_ops_resize_array(struct tfs_session *s, struct tfs_need *need, struct tf
 {
     struct tfs_open_array *array = inode->array;
 
-    if (size > 0 && tfs_ops_await_answer(need, inode) < 0)
+    if (size > 0 && tfs_ops_await_answer(need, array->pages) < 0)
         return TFS_NEEDS_ANSWER;
     if (size > 0 && array->failed < 0)
         return array->failed;
@@ -183,16 +182,15 @@ void tfs_ops_invalidate(void *session, uint64_t id)
 
     pthread_mutex_lock(&s->lock);
     const struct tfs_inode *before = tfs_inode_find(&s->inodes, id);
-    const uint64_t changes = before != NULL ? before->changes : 0;
     if (before != NULL && before->array != NULL)
         shown = tfs_doc_ref(shown_of(s, before->array));
     pthread_mutex_unlock(&s->lock);
     s->events.invalidate(s->events.invalidate_arg, id);
+    if (shown == NULL)
+        return;
     pthread_mutex_lock(&s->lock);
     struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
-    if (inode != NULL && inode->dropped < changes)
-        inode->dropped = changes;
-    if (shown != NULL && inode != NULL && inode->array != NULL && inode->past == NULL &&
+    if (inode != NULL && inode->array != NULL && inode->past == NULL &&
         !tfs_sparse_is_written(inode->array->pages) && inode->array->version < shown->version)
         (void)lay_anew(s, inode->array, shown);
     pthread_mutex_unlock(&s->lock);
@@ -278,12 +276,12 @@ static bool is_let_go(const struct tfs_work *work, struct tfs_inode *inode)
 }
 
 /* Pages that were cut to 0 meanwhile are others, which nobody has looked at. */
-static void take_answer(const struct tfs_work *work, const struct tfs_sparse *pages, int result,
+static void take_answer(const struct tfs_work *work, struct tfs_sparse *pages, int result,
                         bool tell)
 {
     struct tfs_open_array *array = work->inode->array;
 
-    array->busy = false;
+    pages->busy = false;
     if (array->pages != pages)
         return;
     array->refused = tell && is_let_go(work, work->inode) ? result : 0;
@@ -304,11 +302,10 @@ int tfs_ops_commit_array(struct tfs_work *work, bool released)
     const char *past_why = inode->past_why;
     /* Who has opened it since has begun what only his own close may end; and his close may have
      * let it go already. */
-    const bool any = array != NULL && array->dirty && !(released && inode->writers > 0);
+    const bool any = array != NULL && array->dirty && !(released && tfs_inode_has_writer(inode));
     const struct tfs_open_array now = array != NULL ? *array : (struct tfs_open_array){0};
     if (any) {
-        array->busy = true;
-        tfs_sparse_ref(now.pages);
+        tfs_sparse_ref(now.pages)->busy = true;
     }
     pthread_mutex_unlock(&s->lock);
     if (!any)
@@ -322,7 +319,7 @@ int tfs_ops_commit_array(struct tfs_work *work, bool released)
     if (result == 0 && (work->job.edited || array->kept))
         tfs_ops_drop_rejected(s, inode);
     array->kept = result < 0 && (array->kept || tell);
-    pthread_cond_broadcast(&s->closed);
+    pthread_cond_broadcast(&s->answered);
     pthread_mutex_unlock(&s->lock);
     tfs_sparse_unref(now.pages);
     if (tell)
@@ -399,20 +396,31 @@ static bool loses(const struct tfs_publication *change, struct tfs_doc *past)
 }
 
 /* A document that an open file goes on with and that loses bytes; NULL: there is none. */
+static struct tfs_doc *find_loser_of(const struct tfs_inode *inode,
+                                     const struct tfs_publication *change)
+{
+    if (loses(change, inode->past))
+        return inode->past;
+    if (inode->array != NULL && loses(change, inode->array->pages->base))
+        return inode->array->pages->base;
+    for (const struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
+        if (h->draft != NULL && loses(change, h->draft->doc))
+            return h->draft->doc;
+    return NULL;
+}
+
 static struct tfs_doc *find_loser(struct tfs_branch *branch, const struct tfs_publication *change)
 {
+    struct tfs_doc *loser = NULL;
     struct tfs_map_cell cell;
 
-    for (size_t at = 0; tfs_map_next(&branch->session->inodes.inodes, &at, &cell);) {
+    for (size_t at = 0;
+         loser == NULL && tfs_map_next(&branch->session->inodes.inodes, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
-        if (inode->scratch != NULL || inode->node.store != branch->number)
-            continue;
-        if (loses(change, inode->past))
-            return inode->past;
-        if (inode->array != NULL && loses(change, inode->array->pages->base))
-            return inode->array->pages->base;
+        if (inode->scratch == NULL && inode->node.store == branch->number)
+            loser = find_loser_of(inode, change);
     }
-    return NULL;
+    return loser;
 }
 
 static void replace(struct tfs_doc **doc, const struct tfs_doc *past, struct tfs_doc *kept)
@@ -432,6 +440,9 @@ static void replace_past(struct tfs_session *s, const struct tfs_doc *past, stru
         replace(&inode->past, past, kept);
         if (inode->array != NULL)
             replace(&inode->array->pages->base, past, kept);
+        for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
+            if (h->draft != NULL)
+                replace(&h->draft->doc, past, kept);
     }
 }
 
@@ -462,9 +473,11 @@ void tfs_ops_leave(struct tfs_session *s, struct tfs_inode *inode)
 {
     struct tfs_doc *shown = tfs_store_shown(tfs_ops_branch(s, &inode->node)->store);
 
-    tfs_inode_leave(&s->inodes, inode, shown,
+    if (inode->past == NULL)
+        tfs_ops_refresh(s, &inode->node); /* to what `shown` has */
+    tfs_inode_part_handles(inode);
+    tfs_inode_leave(&s->inodes, inode, inode->handles != NULL ? shown : NULL,
                     "this file was removed or replaced since it was opened: open it again");
-    pthread_cond_broadcast(&s->closed);
 }
 
 /* Has the array that both documents have another place in the save? */
@@ -491,7 +504,7 @@ void tfs_ops_leave_bounds(struct tfs_branch *branch, const struct tfs_publicatio
     for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         struct tfs_inode *inode = cell.value;
         const struct tfs_node *node = &inode->node;
-        if (inode->scratch != NULL || inode->past_why != NULL || inode->handles == 0 ||
+        if (inode->scratch != NULL || inode->past_why != NULL || inode->handles == NULL ||
             node->store != branch->number || node->file < 0 || node->scope == TFS_SCOPE_CHUNK ||
             !tfs_ops_is_array(s, node) || !has_moved(branch, node, change) ||
             tfs_inode_reserve(&s->inodes) < 0)

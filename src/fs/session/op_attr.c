@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "fs/session/op_file.h"
+#include "fs/session/ops.h"
 
 #define BLOCK 4096
 
@@ -12,21 +12,30 @@
 
 struct asking {
     uint64_t id;
+    const struct tfs_handle *handle;
     struct tfs_attr *attr;
 };
+
+/* Whom the kernel asks for has a draft: that is what it wants to go to the end of. */
+static void see_draft(const struct tfs_handle *handle, struct tfs_attr *attr)
+{
+    if (handle != NULL && handle->draft != NULL)
+        tfs_ops_attr_draft(handle->draft, attr);
+}
 
 static int try_getattr(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     const struct asking *a = call;
     struct tfs_inode *inode = tfs_inode_find(&s->inodes, a->id);
     struct tfs_node node;
-    int result = tfs_ops_await_close(need, inode);
 
-    if (result < 0)
-        return result;
-    if (inode != NULL)
-        return tfs_ops_attr(s, need, inode, a->attr);
-    result = tfs_ops_node(s, a->id, &node);
+    if (inode != NULL) {
+        const int told = tfs_ops_attr(s, need, inode, a->attr);
+        if (told == 0)
+            see_draft(a->handle, a->attr);
+        return told;
+    }
+    int result = tfs_ops_node(s, a->id, &node);
     if (result < 0)
         return result;
     result = tfs_ops_know_inside(s, need, &node);
@@ -37,9 +46,10 @@ static int try_getattr(struct tfs_session *s, void *call, struct tfs_need *need)
     return tfs_ops_know_again(s, need, &node, result);
 }
 
-int tfs_session_getattr(struct tfs_session *s, uint64_t id, struct tfs_attr *attr)
+int tfs_session_getattr(struct tfs_session *s, uint64_t id, struct tfs_handle *handle,
+                        struct tfs_attr *attr)
 {
-    struct asking a = {id, attr};
+    struct asking a = {id, handle, attr};
 
     return tfs_ops_run(s, try_getattr, &a);
 }
@@ -83,6 +93,20 @@ static const struct timespec *chosen_time(const struct setting *c, unsigned whic
     return time->tv_nsec == UTIME_NOW ? now : time;
 }
 
+/* futimens(2) does not say which handle it is for: who writes the file takes the time along with
+ * what is written. Is there any? */
+static bool set_draft_times(const struct tfs_inode *inode, const struct timespec *mtime)
+{
+    bool any = false;
+
+    for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
+        if (h->draft != NULL && h->draft->state == TFS_DRAFT_DIRTY) {
+            h->draft->time = *mtime;
+            any = true;
+        }
+    return any;
+}
+
 static int set_times(struct tfs_session *s, const struct setting *c)
 {
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, c->id);
@@ -95,6 +119,8 @@ static int set_times(struct tfs_session *s, const struct setting *c)
         return 0;
     if (inode == NULL || inode->scratch == NULL) {
         int result = tfs_ops_node(s, c->id, &node);
+        if (result == 0 && inode != NULL && mtime != NULL && set_draft_times(inode, mtime))
+            mtime = NULL;
         return result < 0 ? result
                           : tfs_views_set_times(&s->views, tfs_node_id(&node), atime, mtime);
     }
@@ -126,8 +152,7 @@ static void set_owner(struct tfs_session *s, const struct setting *c)
 
 /* truncate(2) by name: no close follows, so this is the commit point. -EINPROGRESS: a job
  * answers. */
-static int truncate_by_name(struct tfs_session *s, struct tfs_need *need, const struct setting *c,
-                            uint64_t size)
+static int truncate_by_name(struct tfs_session *s, const struct setting *c, uint64_t size)
 {
     struct tfs_inode *inode = NULL;
     int result = tfs_file_for_open(s, c->id, true, &inode);
@@ -135,7 +160,7 @@ static int truncate_by_name(struct tfs_session *s, struct tfs_need *need, const 
     if (result < 0)
         return result;
     if (inode->scratch != NULL)
-        return tfs_file_truncate(s, need, inode, size);
+        return tfs_file_resize_scratch(s, inode->scratch, size);
     struct tfs_truncate_work *work = tfs_work_create(
         sizeof(*work), &tfs_truncate, tfs_ops_branch(s, &inode->node), inode, c->reply);
     if (work == NULL) {
@@ -154,15 +179,8 @@ static int set_size(struct tfs_session *s, struct tfs_need *need, struct setting
 
     if ((c->set & TFS_SET_SIZE) == 0)
         return 0;
-    if (c->handle == NULL)
-        return truncate_by_name(s, need, c, size);
-    if (c->handle->outdated && size > 0 && c->handle->inode->scratch == NULL)
-        return tfs_fail(&c->why, -ESTALE, "%s", tfs_ops_outdated);
-    int result = tfs_file_truncate(s, need, c->handle->inode, size);
-    c->handle->wrote = c->handle->wrote || result > TFS_NEEDS_BYTES;
-    if (result == 0)
-        c->handle->outdated = c->handle->refused = false; /* it begins anew */
-    return result;
+    return c->handle == NULL ? truncate_by_name(s, c, size)
+                             : tfs_file_truncate(s, need, c->handle, size, false);
 }
 
 static int try_setattr(struct tfs_session *s, void *call, struct tfs_need *need)
@@ -186,6 +204,8 @@ static int try_setattr(struct tfs_session *s, void *call, struct tfs_need *need)
         result = tfs_ops_attr(s, need, inode, &c->attr);
     else if (result == 0)
         result = tfs_ops_attr_node(s, need, &node, &c->attr);
+    if (result == 0 && (c->set & TFS_SET_SIZE) != 0)
+        see_draft(c->handle, &c->attr);
     return result;
 }
 

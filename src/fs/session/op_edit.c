@@ -12,23 +12,6 @@
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Takes the edit that was prepared of the text, if that was made of the document that is shown, and
- * if it would be the same now. */
-static bool take_prepared(const struct tfs_work *work, struct tfs_edit *edit,
-                          const struct tfs_node *node, const struct tfs_put *put)
-{
-    struct tfs_prepared *prepared = work->prepared;
-
-    if (prepared == NULL || put->fresh || edit->changed || prepared->edit.base != edit->base ||
-        prepared->file != tfs_node_id(node) ||
-        prepared->edit.next->next_slot != edit->base->next_slot)
-        return false;
-    tfs_edit_release(edit);
-    *edit = prepared->edit;
-    prepared->edit = (struct tfs_edit){0};
-    return true;
-}
-
 /* Stored bytes come after the removals: they say what is there now. */
 static int put_with_removals(struct tfs_work *work, struct tfs_edit *edit,
                              const struct tfs_node *node, struct tfs_span text, struct tfs_put *put,
@@ -39,7 +22,7 @@ static int put_with_removals(struct tfs_work *work, struct tfs_edit *edit,
 
     if (raw && tfs_rest_take(work, edit, node) < 0)
         return tfs_fail_memory(err);
-    if (!take_prepared(work, edit, node, put) && tfs_node_put(save, edit, node, text, put, err) < 0)
+    if (tfs_node_put(save, edit, node, text, put, err) < 0)
         return err->code;
     return raw || tfs_rest_take(work, edit, node) == 0 ? 0 : tfs_fail_memory(err);
 }

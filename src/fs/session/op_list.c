@@ -161,7 +161,7 @@ static bool give_schema(struct listing *l)
  * along or away. */
 static bool shows_control(const struct tfs_session *s)
 {
-    return tfs_quarantine_has_lines(&s->quarantine) &&
+    return tfs_rejected_has_lines(&s->rejected) &&
            tfs_chosen_all(s->branches[0].save->options.views);
 }
 
@@ -172,7 +172,7 @@ static void give_scratch(struct listing *l)
     const struct tfs_link *link;
 
     for (; (link = tfs_link_from(&s->overlay, l->id, from)) != NULL; from = link->serial + 1) {
-        if (link->scratch == s->quarantine.control->scratch && !shows_control(s))
+        if (link->scratch == s->rejected.control->scratch && !shows_control(s))
             continue;
         struct tfs_dirent entry = {.name = link->name, .next = SCRATCH + link->serial + 1};
         struct tfs_inode *inode = tfs_inode_find(&s->inodes, link->scratch->id);

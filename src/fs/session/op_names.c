@@ -211,10 +211,7 @@ static int try_lookup(struct tfs_session *s, void *call, struct tfs_need *need)
     } else {
         if (!entry.schema || !entry.visible)
             return -ENOENT;
-        if (entry.node.file >= 0)
-            result = tfs_ops_await_close(need, tfs_inode_of(&s->inodes, &entry.node));
-        if (result == 0)
-            result = tfs_ops_attr_node(s, need, &entry.node, c->attr);
+        result = tfs_ops_attr_node(s, need, &entry.node, c->attr);
     }
     struct tfs_inode *inode = result == 0 ? tfs_inode_find(&s->inodes, c->attr->id) : NULL;
     if (inode != NULL)
@@ -257,53 +254,21 @@ static int unlink_scratch(struct tfs_session *s, struct tfs_link *link)
     return 0;
 }
 
-/* What a program that has the file open goes on with; NULL: nobody has, or with what it was. */
-static int make_orphan(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
-                       struct tfs_scratch **orphan)
-{
-    struct tfs_blob *content = NULL;
-    uint64_t stamp;
-    int result = 0;
-
-    *orphan = NULL;
-    if (inode == NULL || inode->handles == 0)
-        return 0;
-    if (tfs_ops_is_array(s, &inode->node))
-        return tfs_inode_reserve(&s->inodes);
-    struct tfs_node node = inode->node;
-    tfs_ops_refresh(s, &node);
-    if (inode->draft == NULL)
-        result = tfs_ops_bytes(s, need, &node, &content, &stamp);
-    if (result == 0)
-        result =
-            tfs_ops_prepare_orphan(s, inode, TFS_SCRATCH_UNCAPPED, tfs_blob_span(content), orphan);
-    tfs_blob_unref(content);
-    return result;
-}
-
-static int unlink_schema(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node)
+/* A program that has the file open goes on with it as it was. */
+static int unlink_schema(struct tfs_session *s, const struct tfs_node *node)
 {
     struct tfs_inode *inode = tfs_inode_of(&s->inodes, node);
-    struct tfs_scratch *orphan = NULL;
 
     if (tfs_node_is_directory(node))
         return -EISDIR;
     if (!tfs_ops_writable(s, node))
         return -EPERM;
-    int result = make_orphan(s, need, inode, &orphan);
-    if (result < 0)
-        return result;
-    if (tfs_names_hide(&s->names, node, TFS_HIDING_UNLINKED) < 0) {
-        tfs_scratch_free(&s->overlay, orphan);
+    if (tfs_inode_reserve(&s->inodes) < 0 ||
+        tfs_names_hide(&s->names, node, TFS_HIDING_UNLINKED) < 0)
         return -ENOMEM;
-    }
-    if (inode != NULL && inode->handles > 0) {
-        if (orphan != NULL)
-            tfs_ops_orphan(s, inode, orphan);
-        else
-            tfs_ops_leave(s, inode);
+    if (inode != NULL && inode->handles != NULL) {
+        tfs_ops_leave(s, inode);
     } else if (inode != NULL) {
-        tfs_inode_end_draft(inode);
         tfs_inode_drop(&s->inodes, inode);
     }
     struct tfs_node dir = tfs_ops_parent(s, node);
@@ -323,7 +288,7 @@ static int try_unlink(struct tfs_session *s, void *call, struct tfs_need *need)
         return unlink_scratch(s, entry.link);
     if (is_read_only(s, &entry))
         return -EROFS;
-    return entry.schema && entry.visible ? unlink_schema(s, need, &entry.node) : -ENOENT;
+    return entry.schema && entry.visible ? unlink_schema(s, &entry.node) : -ENOENT;
 }
 
 int tfs_session_unlink(struct tfs_session *s, uint64_t parent, const char *name)

@@ -169,16 +169,16 @@ static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct t
     if (result < 0)
         return result;
     struct tfs_inode *inode = tfs_inode_of(&s->inodes, node);
-    const bool saved = inode == NULL || inode->draft == NULL;
-    if (saved)
+    const struct tfs_draft *unborn = inode != NULL ? tfs_inode_unborn(inode) : NULL;
+    if (unborn == NULL)
         result = check_room(s, node);
-    if (saved && result == 0)
+    if (unborn == NULL && result == 0)
         result = tfs_ops_bytes(s, need, node, &content, &stamp);
     if (result < 0)
         return result;
     inode = tfs_inode_make(&s->inodes, node);
     if (inode != NULL) {
-        result = tfs_ops_prepare_orphan(s, inode, 0, tfs_blob_span(content), &orphan);
+        result = tfs_ops_prepare_orphan(s, inode, tfs_blob_span(content), &orphan);
         if (result == 0)
             result = leave_schema(s, r, inode, orphan);
         tfs_inode_drop(&s->inodes, inode);

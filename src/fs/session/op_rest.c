@@ -117,11 +117,11 @@ struct rest_work {
     int *result; /* of the barrier that waits for it; NULL: there is none */
 };
 
-/* What could not be done now: for want of memory, or while another program holds the save
- * locked. */
+/* What could not be done now: for want of memory, or while another program holds the save locked or
+ * is half-way. */
 static bool is_passing(int result)
 {
-    return result == -ENOMEM || result == -EBUSY;
+    return result == -ENOMEM || result == -EBUSY || result == -EIO;
 }
 
 /* The name shows again: with the lock. */
@@ -248,18 +248,27 @@ int tfs_rest_sync(struct tfs_session *s, const struct tfs_node *node, int *resul
     return 0;
 }
 
-/* Has a program a file of the directory open for writing; of a group also one of its chunks? */
+/* Is the inode a file of the directory, or of a group one of its chunks? */
+static bool is_within(const struct tfs_inode *inode, const struct tfs_node *top)
+{
+    const struct tfs_node *node = &inode->node;
+
+    return inode->scratch == NULL && inode->past_why == NULL && node->store == top->store &&
+           node->key.group == top->key.group &&
+           (top->scope == TFS_SCOPE_GROUP ||
+            (node->scope == top->scope && node->slot == top->slot));
+}
+
+/* Has a program a file of the directory open for writing, or is what it wrote being taken? */
 static bool has_writer(const struct tfs_session *s, const struct tfs_name_directory *dir)
 {
-    const struct tfs_node *top = &dir->top;
+    struct tfs_map_cell cell;
     bool writes = false;
 
-    for (const struct tfs_handle *h = s->inodes.handles; h != NULL && !writes; h = h->behind) {
-        const struct tfs_node *node = &h->inode->node;
-        const bool same = node->store == top->store && node->key.group == top->key.group &&
-                          (top->scope == TFS_SCOPE_GROUP ||
-                           (node->scope == top->scope && node->slot == top->slot));
-        writes = h->writer && h->inode->scratch == NULL && h->inode->past_why == NULL && same;
+    for (size_t at = 0; !writes && tfs_map_next(&s->inodes.inodes, &at, &cell);) {
+        const struct tfs_inode *inode = cell.value;
+        for (const struct tfs_handle *h = inode->handles; h != NULL && !writes; h = h->next)
+            writes = h->writer && is_within(inode, &dir->top);
     }
     return writes;
 }

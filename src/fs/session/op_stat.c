@@ -86,6 +86,32 @@ static int find_size(struct tfs_session *s, struct tfs_need *need, const struct 
     return result;
 }
 
+/* Of a file as it was in another document. */
+static int find_past_size(struct tfs_session *s, struct tfs_need *need,
+                          const struct tfs_inode *inode, uint64_t *size)
+{
+    const struct tfs_node *node = &inode->node;
+    struct tfs_save *save = tfs_ops_branch(s, node)->save;
+    const struct tfs_lens *lens = tfs_node_file(save, node)->lens;
+
+    if (tfs_node_exists(save, inode->past, node) != 1)
+        return -ESTALE;
+    const int64_t counted =
+        lens->size != NULL ? lens->size(save, inode->past, tfs_node_at(save, node)) : -1;
+    if (counted >= 0) {
+        *size = (uint64_t)counted;
+        return 0;
+    }
+    if (need == NULL)
+        return -EAGAIN;
+    struct tfs_blob *blob = NULL;
+    const int result = tfs_ops_bytes_of(s, need, node, inode->past, &blob);
+    if (result == 0)
+        *size = blob->size;
+    tfs_blob_unref(blob);
+    return result;
+}
+
 /* The first look at a file of a chunk: has the chunk the bytes that it had at the last mount? */
 static void find_kept_times(struct tfs_session *s, struct tfs_branch *branch,
                             const struct tfs_node *node)
@@ -110,6 +136,38 @@ static bool renames(struct tfs_session *s, const struct tfs_node *node, const st
     return file->count != NULL || (node->scope != TFS_SCOPE_CHUNK && tfs_ops_is_array(s, node));
 }
 
+/* What the file shows: `inode` may be NULL. */
+static int find_shown_size(struct tfs_session *s, struct tfs_need *need,
+                           const struct tfs_node *node, const struct tfs_inode *inode,
+                           uint64_t *size)
+{
+    const struct tfs_draft *unborn = inode != NULL ? tfs_inode_unborn(inode) : NULL;
+
+    if (inode != NULL && inode->array != NULL)
+        *size = inode->array->pages->size;
+    else if (unborn != NULL)
+        *size = tfs_draft_size(unborn);
+    else if (inode != NULL && inode->past != NULL)
+        return find_past_size(s, need, inode, size);
+    else
+        return find_size(s, need, node, size);
+    return 0;
+}
+
+static void fill_times(struct tfs_session *s, uint64_t id, const struct tfs_draft *unborn,
+                       bool tell, struct stat *st)
+{
+    struct tfs_times times;
+
+    if (tell && unborn == NULL)
+        tfs_views_tell(&s->views, id, &times);
+    else
+        tfs_views_times(&s->views, id, &times);
+    st->st_atim = times.atime;
+    st->st_mtim = unborn != NULL ? unborn->time : times.mtime;
+    st->st_ctim = unborn != NULL ? unborn->time : times.ctime;
+}
+
 int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                       struct tfs_attr *attr)
 {
@@ -117,30 +175,24 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
     const struct tfs_file *file = branch != NULL ? tfs_node_file(branch->save, node) : NULL;
     const struct tfs_inode *inode = file != NULL ? tfs_inode_of(&s->inodes, node) : NULL;
     uint64_t id = tfs_node_id(node);
-    struct tfs_times times;
     uint64_t size = 0;
     int result = 0;
 
-    const bool written = inode != NULL && (inode->draft != NULL || inode->array != NULL);
+    /* The kernel takes what is written through a handle for what the file has. */
+    const bool written =
+        inode != NULL && (inode->array != NULL || inode->past != NULL ||
+                          tfs_inode_has_writer(inode) || tfs_inode_unborn(inode) != NULL);
     *attr =
         (struct tfs_attr){.changing = written, .renames = file != NULL && renames(s, node, file)};
-    if (written)
-        size = inode->array != NULL ? inode->array->pages->size : tfs_draft_size(inode->draft);
-    else if (file != NULL)
-        result = find_size(s, need, node, &size);
-    if (file != NULL && result == 0)
-        find_kept_times(s, branch, node);
+    if (file != NULL)
+        result = find_shown_size(s, need, node, inode, &size);
     if (result == TFS_NEEDS_BYTES)
         return result;
+    if (file != NULL && result == 0)
+        find_kept_times(s, branch, node);
     fill_mode(s, node, &attr->st);
     attr->st.st_ino = id;
-    if (result == 0)
-        tfs_views_tell(&s->views, id, &times);
-    else
-        tfs_views_times(&s->views, id, &times);
-    attr->st.st_atim = times.atime;
-    attr->st.st_mtim = times.mtime;
-    attr->st.st_ctim = times.ctime;
+    fill_times(s, id, inode != NULL ? tfs_inode_unborn(inode) : NULL, result == 0, &attr->st);
     fill_size(&attr->st, size);
     attr->id = tfs_inode_id(&s->inodes, node);
     /* The number is that of an array which some still have open. */
@@ -149,9 +201,15 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
     return result == 0 && attr->id == 0 ? -ENOMEM : result;
 }
 
+void tfs_ops_attr_draft(const struct tfs_draft *draft, struct tfs_attr *attr)
+{
+    fill_size(&attr->st, tfs_draft_size(draft));
+    attr->changing = true;
+}
+
 static void update_status(struct tfs_session *s)
 {
-    struct tfs_buf *b = &s->quarantine.status->scratch->bytes;
+    struct tfs_buf *b = &s->rejected.status->scratch->bytes;
     char path[2 * PATH_MAX];
     uint64_t commits = 0;
     size_t journaled = 0;
@@ -208,37 +266,36 @@ static void attr_of_scratch(struct tfs_session *s, const struct tfs_scratch *scr
     fill_size(st, scratch->bytes.size);
 }
 
-/* Of a file as it was in another document. */
-static int attr_of_past(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_attr *attr)
+/* Of a file whose name is another one's. */
+static int attr_of_past(struct tfs_session *s, struct tfs_need *need, const struct tfs_inode *inode,
+                        struct tfs_attr *attr)
 {
     const struct tfs_node *node = &inode->node;
-    struct tfs_save *save = tfs_ops_branch(s, node)->save;
-    int64_t size =
-        tfs_node_file(save, node)->lens->size(save, inode->past, tfs_node_at(save, node));
-    struct tfs_times times;
+    uint64_t size = 0;
+    const int result = inode->past == NULL ? -ESTALE : find_shown_size(s, need, node, inode, &size);
 
     *attr = (struct tfs_attr){.id = inode->id, .changing = true, .renames = true};
+    if (result < 0)
+        return result;
     fill_mode(s, node, &attr->st);
-    tfs_views_times(&s->views, tfs_node_id(node), &times);
+    fill_times(s, tfs_node_id(node), NULL, false, &attr->st);
     attr->st.st_ino = inode->id;
-    attr->st.st_atim = times.atime;
-    attr->st.st_mtim = times.mtime;
-    attr->st.st_ctim = times.ctime;
-    fill_size(&attr->st, inode->array != NULL ? inode->array->pages->size : (uint64_t)size);
-    return size < 0 ? -EIO : 0;
+    attr->st.st_nlink = 0;
+    fill_size(&attr->st, size);
+    return 0;
 }
 
 int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                  struct tfs_attr *attr)
 {
     if (inode->past_why != NULL)
-        return attr_of_past(s, inode, attr);
+        return attr_of_past(s, need, inode, attr);
     if (inode->scratch == NULL) {
         struct tfs_node node = inode->node;
         tfs_ops_refresh(s, &node);
         return tfs_ops_attr_node(s, need, &node, attr);
     }
-    if (inode == s->quarantine.status)
+    if (inode == s->rejected.status)
         update_status(s);
     attr_of_scratch(s, inode->scratch, attr);
     return 0;
@@ -246,25 +303,21 @@ int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode 
 
 /* ---- files that become something else -------------------------------------------------------- */
 
-int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, unsigned flags,
-                           struct tfs_span content, struct tfs_scratch **orphan)
+int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, struct tfs_span content,
+                           struct tfs_scratch **orphan)
 {
     struct tfs_times times;
     struct stat st = {0};
     struct tfs_buf bytes = {0};
-    int result =
-        inode->array != NULL && inode->array->dirty ? -EBUSY : tfs_draft_unspill(inode->draft);
 
-    if (result < 0)
-        return result;
-    uint64_t size = inode->draft != NULL ? inode->draft->bytes.size : content.size;
-    if ((flags & TFS_SCRATCH_UNCAPPED) == 0 && size > tfs_scratch_left(&s->overlay))
+    if (inode->array != NULL && inode->array->dirty)
+        return -EBUSY;
+    if (content.size > tfs_scratch_left(&s->overlay))
         return -ENOSPC;
-    if (inode->draft == NULL)
-        tfs_buf_add_span(&bytes, content);
+    tfs_buf_add_span(&bytes, content);
     struct tfs_scratch *made = bytes.failed || tfs_inode_reserve(&s->inodes) < 0
                                    ? NULL
-                                   : tfs_scratch_create(inode->id, TFS_SCRATCH_FILE, flags);
+                                   : tfs_scratch_create(inode->id, TFS_SCRATCH_FILE, 0);
     if (made == NULL) {
         tfs_buf_release(&bytes);
         return -ENOMEM;
@@ -286,8 +339,6 @@ int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, unsig
 
 void tfs_ops_orphan(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scratch *orphan)
 {
-    if (inode->draft != NULL)
-        tfs_scratch_fill(&s->overlay, orphan, &inode->draft->bytes);
+    tfs_inode_part_handles(inode);
     tfs_inode_detach(&s->inodes, inode, orphan);
-    pthread_cond_broadcast(&s->closed);
 }

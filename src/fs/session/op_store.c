@@ -15,10 +15,8 @@
 
 struct publishing {
     struct tfs_branch *branch;
-    uint64_t self;            /* keeps its times: they moved when it was written */
-    bool all;                 /* everything counts as changed already */
-    bool outside;             /* another program changed it */
-    struct tfs_buf *outdated; /* paths, each with a 0: to be told when the lock is gone */
+    uint64_t self; /* its times are those of its draft */
+    bool all;      /* everything counts as changed already */
 };
 
 static void stale_id(struct tfs_branch *branch, uint64_t computed)
@@ -42,61 +40,18 @@ static bool is_known(const struct tfs_branch *branch, const struct tfs_node *nod
            tfs_inode_of(&s->inodes, node) != NULL || tfs_views_has_chunk(&s->views, node);
 }
 
-/* Its bytes are put aside at once: others may cut the file to 0 before its writer hears of it. */
-static void keep_outdated(const struct publishing *p, struct tfs_inode *inode)
-{
-    struct tfs_session *s = p->branch->session;
-
-    tfs_ops_keep_outdated(s, inode);
-    inode->draft->told = true;
-    tfs_ops_path(s, inode->id, p->outdated);
-    tfs_buf_u8(p->outdated, 0);
-}
-
-/* Another program changed a file that is being written: what was accepted makes room for it. Those
- * who go on to write would take its change back without knowing of it, but for those that append.
- */
-static void outdate_file(const struct publishing *p, const struct tfs_node *node)
-{
-    struct tfs_session *s = p->branch->session;
-    struct tfs_inode *inode = tfs_inode_of(&s->inodes, node);
-    struct tfs_draft *draft = inode != NULL ? inode->draft : NULL;
-    struct tfs_error ignored = {0};
-
-    if (draft == NULL)
-        return;
-    if (draft->state != TFS_DRAFT_ACCEPTED) {
-        if (tfs_draft_take(draft, TFS_DRAFT_OUTDATE))
-            keep_outdated(p, inode);
-        return;
-    }
-    tfs_blob_unref(inode->outdated);
-    inode->outdated = NULL;
-    if (tfs_handles_outdate(&s->inodes, inode, false, false) &&
-        tfs_draft_size(draft) <= TFS_DRAFT_KEPT_MAX && tfs_draft_unspill(draft) == 0)
-        (void)tfs_blob_take(&draft->bytes, &inode->outdated, &ignored);
-    tfs_ops_end_draft(s, inode, false);
-}
-
 static void file_changed(const struct publishing *p, const struct tfs_node *node,
                          const struct tfs_file *file)
 {
     struct tfs_session *s = p->branch->session;
-    struct tfs_inode *inode = tfs_inode_of(&s->inodes, node);
     const uint64_t id = tfs_node_id(node);
 
-    if (inode != NULL)
-        inode->changes++;
-    if (p->outside)
-        outdate_file(p, node);
-    if (id == p->self) {
+    if (id == p->self)
         tfs_views_restamp(&s->views, id);
-    } else {
-        if (!p->all)
-            tfs_views_bump(&s->views, id);
-        if (is_known(p->branch, node))
-            stale_id(p->branch, id);
-    }
+    else if (!p->all)
+        tfs_views_bump(&s->views, id);
+    if (is_known(p->branch, node))
+        stale_id(p->branch, id);
     if (tfs_comes_and_goes(file)) {
         struct tfs_node dir = tfs_ops_parent(s, node);
         stale_node(p->branch, &dir);
@@ -143,14 +98,9 @@ static bool bump_all(struct tfs_branch *branch, const struct tfs_publication *ch
 }
 
 /* Caches and names hear of it. */
-static void announce(struct tfs_branch *branch, const struct tfs_publication *change,
-                     struct tfs_buf *outdated)
+static void announce(struct tfs_branch *branch, const struct tfs_publication *change)
 {
-    struct publishing p = {.branch = branch,
-                           .self = change->self,
-                           .all = bump_all(branch, change),
-                           .outside = change->outside,
-                           .outdated = outdated};
+    struct publishing p = {.branch = branch, .self = change->self, .all = bump_all(branch, change)};
     struct tfs_node root = TFS_NODE_ROOT;
 
     tfs_changes_each(branch->save, change->before, change->after, node_changed, &p);
@@ -160,21 +110,10 @@ static void announce(struct tfs_branch *branch, const struct tfs_publication *ch
     stale_node(branch, &root);
 }
 
-static void tell_outdated(struct tfs_session *s, const struct tfs_buf *paths)
-{
-    for (size_t at = 0; !paths->failed && at < paths->size;
-         at += strlen((const char *)paths->data + at) + 1) {
-        struct tfs_error why = {0};
-        tfs_fail(&why, -ESTALE, "%s", tfs_ops_outdated);
-        tfs_ops_log(s, &why, (const char *)paths->data + at);
-    }
-}
-
 static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publication *change)
 {
     struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
-    struct tfs_buf outdated = {0};
 
     if (!change->reread)
         tfs_ops_keep_past(branch, change);
@@ -182,11 +121,9 @@ static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publ
     tfs_store_show(store, change);
     if (!change->completed) {
         tfs_ops_leave_bounds(branch, change);
-        announce(branch, change, &outdated);
+        announce(branch, change);
     }
     pthread_mutex_unlock(&s->lock);
-    tell_outdated(s, &outdated);
-    tfs_buf_release(&outdated);
 }
 
 static void file_turned(void *arg, const struct tfs_node *changed, const struct tfs_file *file,
@@ -212,34 +149,12 @@ static void on_turned(void *arg, struct tfs_store *store)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- what is being written ------------------------------------------------------------------- */
-
-/* What is rejected whatever it says is no edit. */
-static bool on_is_editing(void *arg, struct tfs_store *store)
-{
-    const struct tfs_branch *branch = arg;
-    struct tfs_session *s = branch->session;
-    struct tfs_map_cell cell;
-    bool editing = false;
-
-    (void)store;
-    pthread_mutex_lock(&s->lock);
-    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
-        const struct tfs_inode *inode = cell.value;
-        editing = editing || (inode->draft != NULL && inode->node.store == branch->number &&
-                              tfs_draft_may_be_accepted(inode->draft));
-    }
-    pthread_mutex_unlock(&s->lock);
-    return editing;
-}
-
 /* ---- what is due ----------------------------------------------------------------------------- */
 
-/* Is its last writer gone, without a check under way? */
-static bool is_left(const struct tfs_inode *inode)
+static bool is_left(const struct tfs_handle *handle, bool all)
 {
-    return inode->writers == 0 && inode->uses == 0 &&
-           (inode->draft != NULL ? inode->draft->state != TFS_DRAFT_CLEAN : inode->array != NULL);
+    return handle->draft != NULL && handle->draft->state == TFS_DRAFT_DIRTY && handle->jobs == 0 &&
+           (all || handle->closed);
 }
 
 void tfs_ops_check_left(struct tfs_session *s, bool all)
@@ -249,17 +164,11 @@ void tfs_ops_check_left(struct tfs_session *s, bool all)
     s->retry_at = 0;
     for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
         struct tfs_inode *inode = cell.value;
-        if (!is_left(inode) && !(all && tfs_inode_is_unchecked(inode)))
-            continue;
-        struct tfs_work *work =
-            tfs_work_create(sizeof(*work), &tfs_release, tfs_ops_branch(s, &inode->node), inode,
-                            (struct tfs_reply){0});
-        if (work == NULL) {
-            s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
-            continue;
-        }
-        inode->writers = 0;
-        tfs_work_submit(work);
+        for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
+            if (is_left(h, all))
+                tfs_ops_release_handle(s, h);
+        if (inode->array != NULL && inode->uses == 0 && (all || !tfs_inode_has_writer(inode)))
+            tfs_ops_release_array(s, inode);
     }
 }
 
@@ -355,7 +264,6 @@ static void on_message(void *arg, struct tfs_store *store, const char *text)
 
 const struct tfs_store_client tfs_ops_client = {
     .publish = on_publish,
-    .is_editing = on_is_editing,
     .turned = on_turned,
     .tick = on_tick,
     .answer = on_answer,

@@ -103,24 +103,18 @@ void tfs_session_fsync_directory(struct tfs_session *s, uint64_t id, struct tfs_
 
 void tfs_session_fsync(struct tfs_session *s, struct tfs_handle *handle, struct tfs_reply reply)
 {
-    struct tfs_inode *inode = handle->inode;
-
     pthread_mutex_lock(&s->lock);
-    struct tfs_branch *branch = tfs_ops_branch_of(s, inode);
-    const int result = handle->refused ? -ESTALE : -ENOMEM; /* where no job answers */
-    struct tfs_flush_work *work =
-        handle->refused ? NULL
-                        : tfs_work_create(sizeof(*work), &tfs_flush,
-                                          branch != NULL ? branch : &s->branches[0], inode, reply);
+    struct tfs_commit_work *work = tfs_commit_create(s, handle, reply);
     if (work != NULL) {
         work->work.job.barrier = true;
-        if (inode->scratch == NULL && tfs_rest_sync(s, &inode->node, &work->ended) < 0)
+        if (handle->inode->scratch == NULL &&
+            tfs_rest_sync(s, &handle->inode->node, &work->ended) < 0)
             work->ended = -ENOMEM;
         tfs_work_submit(&work->work);
     }
     pthread_mutex_unlock(&s->lock);
     if (work == NULL)
-        tfs_reply_now(reply, result);
+        tfs_reply_now(reply, -ENOMEM);
 }
 
 /* ---- saves that other programs changed ------------------------------------------------------- */

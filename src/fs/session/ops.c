@@ -124,7 +124,7 @@ int tfs_ops_visible(struct tfs_session *s, const struct tfs_node *node)
     if (tfs_node_is_group(node) && tfs_names_made(&s->names, node))
         return 1;
     const struct tfs_inode *inode = node->file >= 0 ? tfs_inode_of(&s->inodes, node) : NULL;
-    if (inode != NULL && inode->draft != NULL)
+    if (inode != NULL && tfs_inode_unborn(inode) != NULL)
         return 1;
     return tfs_node_exists(branch->save, doc_of(branch), node);
 }
@@ -205,7 +205,7 @@ int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs
 
     if (tfs_store_broken(branch->store) != 0)
         return -EIO;
-    if (need->blob != NULL && need->view.id == id && need->size == 0) {
+    if (need->blob != NULL && need->view.id == id && need->size == 0 && need->of == NULL) {
         *stamp = need->view.stamp;
         *blob = tfs_blob_ref(need->blob);
         return 0;
@@ -214,6 +214,23 @@ int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs
     if (*blob != NULL)
         return 0;
     need->view = (struct tfs_view){branch->save, tfs_doc_ref(doc_of(branch)), *node, id, *stamp};
+    need->of = NULL;
+    need->size = 0;
+    return TFS_NEEDS_BYTES;
+}
+
+int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                     struct tfs_doc *doc, struct tfs_blob **blob)
+{
+    struct tfs_save *save = tfs_ops_branch(s, node)->save;
+    const uint64_t id = tfs_node_id(node);
+
+    if (need->blob != NULL && need->view.id == id && need->size == 0 && need->of == doc) {
+        *blob = tfs_blob_ref(need->blob);
+        return 0;
+    }
+    need->view = (struct tfs_view){save, tfs_doc_ref(doc), *node, id, TFS_STAMP_NONE};
+    need->of = doc;
     need->size = 0;
     return TFS_NEEDS_BYTES;
 }
@@ -246,50 +263,12 @@ int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct 
     return TFS_NEEDS_BYTES;
 }
 
-/* Has the last close begun without an answer yet, or is what it left being checked? */
-static bool is_closing(const struct tfs_inode *inode)
+int tfs_ops_await_answer(struct tfs_need *need, struct tfs_sparse *pages)
 {
-    const struct tfs_draft *draft = inode != NULL ? inode->draft : NULL;
-
-    if (inode != NULL && inode->array != NULL)
-        return inode->writers == 0 && inode->array->dirty;
-    return draft != NULL &&
-           (draft->closing || (inode->writers == 0 && (tfs_draft_is_unchecked(draft) ||
-                                                       draft->state == TFS_DRAFT_CHECKING)));
-}
-
-/* An array shows what was refused until the last close, which may be on its way. */
-static bool shows_refused(const struct tfs_inode *inode)
-{
-    return inode != NULL && inode->array != NULL && inode->array->dirty && inode->array->told;
-}
-
-int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode)
-{
-    if (need->waited || !(is_closing(inode) || shows_refused(inode)))
+    if (pages == NULL || !pages->busy)
         return 0;
-    need->closing = inode->id;
-    return TFS_NEEDS_CLOSE;
-}
-
-static bool is_held(const struct tfs_inode *inode)
-{
-    return inode != NULL &&
-           (tfs_draft_is_held(inode->draft) || (inode->array != NULL && inode->array->busy));
-}
-
-int tfs_ops_await_answer(struct tfs_need *need, const struct tfs_inode *inode)
-{
-    need->closing = inode->id;
-    return is_held(inode) ? TFS_NEEDS_ANSWER : 0;
-}
-
-int tfs_ops_await_room(struct tfs_need *need, const struct tfs_inode *inode)
-{
-    if (inode->scratch == NULL || need->waited)
-        return -ENOSPC;
-    need->closing = inode->id;
-    return TFS_NEEDS_CLOSE;
+    need->busy = tfs_sparse_ref(pages);
+    return TFS_NEEDS_ANSWER;
 }
 
 /* What lies in a chunk keeps a file from being read: EIO, and a sentence, of which the kernel's
@@ -343,32 +322,15 @@ static int render(struct tfs_session *s, struct tfs_need *need)
     return result;
 }
 
-/* Waits for a close that has begun, so that the caller sees what the file shows after it: the
- * canonical text, or what was accepted before. */
-static void await_close(struct tfs_session *s, struct tfs_need *need)
-{
-    const int64_t until = tfs_now_ms() + s->options.closing_ms;
-
-    need->waited = true;
-    if (s->events.settle != NULL)
-        s->events.settle(s->events.settle_arg);
-    pthread_mutex_lock(&s->lock);
-    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, need->closing);
-    if (inode != NULL && inode->draft != NULL)
-        inode->draft->closing = false; /* a copy of the descriptor is open: do not wait again */
-    while (is_closing(tfs_inode_find(&s->inodes, need->closing)) &&
-           tfs_cond_wait_until(&s->closed, &s->lock, until))
-        ;
-    pthread_mutex_unlock(&s->lock);
-}
-
 /* The answer takes nothing that a program or the kernel has to give. */
-static void await_answer(struct tfs_session *s, const struct tfs_need *need)
+static void await_answer(struct tfs_session *s, struct tfs_need *need)
 {
     pthread_mutex_lock(&s->lock);
-    while (is_held(tfs_inode_find(&s->inodes, need->closing)))
-        pthread_cond_wait(&s->closed, &s->lock);
+    while (need->busy->busy)
+        pthread_cond_wait(&s->answered, &s->lock);
     pthread_mutex_unlock(&s->lock);
+    tfs_sparse_unref(need->busy);
+    need->busy = NULL;
 }
 
 /* Does what an attempt ended with. */
@@ -378,10 +340,7 @@ static int provide(struct tfs_session *s, int wanted, struct tfs_need *need)
         return render(s, need);
     if (wanted == TFS_NEEDS_CHUNKS)
         return need->read_chunks(need);
-    if (wanted == TFS_NEEDS_ANSWER)
-        await_answer(s, need);
-    else
-        await_close(s, need);
+    await_answer(s, need);
     return 0;
 }
 
@@ -454,15 +413,10 @@ static void log_line(struct tfs_session *s, const struct tfs_error *err, const c
     tfs_error_format(err, path, text, sizeof(text));
     tfs_sentence_print(text, line, sizeof(line));
     pthread_mutex_lock(&s->lock);
-    tfs_quarantine_log(&s->quarantine, line);
+    tfs_rejected_log(&s->rejected, line);
     pthread_mutex_unlock(&s->lock);
     if (message)
         tfs_ops_message(s, "%s", line);
-}
-
-void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char *path)
-{
-    log_line(s, err, path, true);
 }
 
 /* Releases the path. */
@@ -471,7 +425,7 @@ static void log_path(struct tfs_session *s, const struct tfs_error *err, struct 
     const bool named = path->size > 0; /* the root of all has no name */
 
     tfs_buf_u8(path, 0);
-    tfs_ops_log(s, err, named && !path->failed ? (const char *)path->data : NULL);
+    log_line(s, err, named && !path->failed ? (const char *)path->data : NULL, true);
     tfs_buf_release(path);
 }
 
@@ -512,7 +466,7 @@ int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_inode *inode, stru
     tfs_ops_path(s, inode->id, &path);
     tfs_buf_u8(&path, 0);
     int result =
-        path.failed ? -ENOMEM : tfs_quarantine_put(&s->quarantine, (const char *)path.data, text);
+        path.failed ? -ENOMEM : tfs_rejected_put(&s->rejected, (const char *)path.data, text);
     tfs_buf_release(&path);
     return result;
 }
@@ -521,13 +475,12 @@ void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_inode *inode)
 {
     struct tfs_buf path = {0};
 
-    /* A program that was told where its bytes are may be about to look for them. */
-    if (tfs_quarantine_is_empty(&s->quarantine) || tfs_handles_refused(&s->inodes, inode))
+    if (tfs_rejected_is_empty(&s->rejected))
         return;
     tfs_ops_path(s, inode->id, &path);
     tfs_buf_u8(&path, 0);
     if (!path.failed)
-        tfs_quarantine_drop(&s->quarantine, (const char *)path.data);
+        tfs_rejected_drop(&s->rejected, (const char *)path.data);
     tfs_buf_release(&path);
 }
 

@@ -7,21 +7,20 @@
  *   op_chunks.c   chunks that are read when somebody asks for them
  *   op_rest.c     directories at rest; optional files that are stored as absent
  *   op_edit.c     texts and chunk directories -> edits of the shown document; by stores' threads
- *   op_close.c    what closes check, and what becomes of drafts then; as well
- *   op_onto.c     truncates by name and renames onto files of the schema; as well
+ *   op_commit.c   commit points: what drafts say -> edits, or refusals; as well
+ *   op_onto.c     renames onto files of the schema; as well
  *   op_store.c    what stores ask and tell
- *   op_file.c     drafts that begin and grow
  *   op_attr.c     getattr, setattr, statfs
  *   op_group.c    directories of groups
  *   op_names.c    lookup, unlink, mkdir, rmdir, symbolic links
  *   op_rename.c   rename
- *   op_files.c    open, create, write, flush, release
- *   op_read.c     read
+ *   op_open.c     open, create, release
+ *   op_io.c       drafts that begin, read and write
  *   op_list.c     reading directories
- *   op_sync.c     fsync, and saves that other programs changed
+ *   op_sync.c     directories that are synced, and saves that other programs changed
  *   session.c     opening, ending
  *
- * The lock. `lock` guards names, the overlay, the inodes with their drafts, the quarantine, and
+ * The lock. `lock` guards names, the overlay, the inodes with their handles, what was rejected, and
  * which document each store shows: it is held when a store publishes. A function is called with the
  * lock held and keeps it, unless the comment above it says that it takes the lock itself. Stores,
  * views and notifications have locks of their own, which are taken after this one; a store's `io`
@@ -38,16 +37,13 @@
 
 #include "fs/tree/kept_times.h"
 #include "fs/session/names.h"
-#include "fs/session/quarantine.h"
+#include "fs/session/rejected.h"
 #include "fs/session/reserve.h"
 #include "fs/session/session.h"
 #include "fs/store/store.h"
 
-#define TFS_REST_MS     2000
-#define TFS_RETRY_MS    1000
-#define TFS_CLOSING_MS  10000
-#define TFS_FRAGMENT_MS 100
-#define TFS_PAGE        4096 /* bytes; the pages of every machine end at multiples of it */
+#define TFS_REST_MS  2000
+#define TFS_RETRY_MS 1000
 /* A draft may grow to this and four times what the file has now. */
 #define TFS_DRAFT_MAX (UINT64_C(64) << 20)
 /* From here on a draft lies in a file, where its lens takes it so. */
@@ -85,7 +81,7 @@ struct tfs_above {
 
 struct tfs_session {
     pthread_mutex_t lock;
-    pthread_cond_t closed; /* a draft ended */
+    pthread_cond_t answered; /* pages that were read where they lie may be written to */
     struct tfs_session_options options;
     struct tfs_events events;
     struct tfs_branch *branches;
@@ -98,10 +94,10 @@ struct tfs_session {
     struct tfs_names names;
     struct tfs_overlay overlay;
     struct tfs_inodes inodes;
-    struct tfs_quarantine quarantine;
+    struct tfs_rejected rejected;
 
     struct tfs_retry retries[TFS_RETRIES]; /* by caller */
-    int64_t retry_at; /* when drafts that lost their last writer are looked for; 0: none did */
+    int64_t retry_at; /* when drafts that lost their handle are looked for; 0: none did */
     struct {
         uint64_t id, version; /* of the file that could not be read last, and its document */
     } unreadable;
@@ -140,16 +136,18 @@ void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
 
 /* What attempts end with to be made again; not error numbers. */
 #define TFS_NEEDS_BYTES  (-100001) /* `view` is to be rendered */
-#define TFS_NEEDS_CLOSE  (-100002) /* a close of inode `closing` is awaited */
-#define TFS_NEEDS_CHUNKS (-100003) /* chunks of `branch` are to be read */
-#define TFS_NEEDS_ANSWER (-100004) /* what inode `closing` has is being read where it lies */
+#define TFS_NEEDS_CHUNKS (-100002) /* chunks of `branch` are to be read */
+#define TFS_NEEDS_ANSWER (-100003) /* `busy` is being read where it lies */
+
+/* The stamp of a view that is rendered for one caller, and never remembered. */
+#define TFS_STAMP_NONE UINT64_MAX
 
 struct tfs_need {
-    struct tfs_view view;  /* what is to be rendered; with a reference to the document */
-    uint64_t offset, size; /* the range of it that is wanted; size 0: all */
-    struct tfs_blob *blob; /* rendered from view.id as of view.stamp */
-    uint64_t closing;
-    bool waited;
+    struct tfs_view view;     /* what is to be rendered; with a reference to the document */
+    uint64_t offset, size;    /* the range of it that is wanted; size 0: all */
+    struct tfs_blob *blob;    /* rendered from view.id as of view.stamp */
+    const struct tfs_doc *of; /* what it was rendered from; only to be compared */
+    struct tfs_sparse *busy;
     struct tfs_branch *branch;
     struct tfs_key chunk; /* the one that may be there */
     bool all_chunks;
@@ -174,9 +172,12 @@ int tfs_ops_run_as_read(struct tfs_session *s, tfs_attempt_fn attempt, void *cal
  * looked at the save since, and the verb is to be tried again; or -ESTALE. Without the lock. */
 int tfs_ops_catch_up(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_doc *doc);
 
-/* What the file shows without its draft: a reference, and its stamp; or TFS_NEEDS_BYTES. */
+/* What the file shows: a reference, and its stamp; or TFS_NEEDS_BYTES. */
 int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                   struct tfs_blob **blob, uint64_t *stamp);
+/* The same of a file in another document. */
+int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                     struct tfs_doc *doc, struct tfs_blob **blob);
 /* The same of a range of a file that is not remembered as a whole (tfs_views_in_ranges): 1, with a
  * reference; 0: it is remembered as one. */
 int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
@@ -184,14 +185,9 @@ int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs
 /* The same of a file in another document: always a range. */
 int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                      struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob);
-/* May a close of this file have begun that will make it show other bytes? Waits for it, once. */
-int tfs_ops_await_close(struct tfs_need *need, const struct tfs_inode *inode);
-/* What was written to this file is being read where it lies, and not written to: TFS_NEEDS_ANSWER;
- * or 0. */
-int tfs_ops_await_answer(struct tfs_need *need, const struct tfs_inode *inode);
-/* There is no room for what is written to this file. Closes that have begun may free scratch files
- * that were removed: waits for them, once; or -ENOSPC. */
-int tfs_ops_await_room(struct tfs_need *need, const struct tfs_inode *inode);
+/* Are these pages, which may be NULL, being read where they lie, and not written to? Then
+ * TFS_NEEDS_ANSWER; or 0. */
+int tfs_ops_await_answer(struct tfs_need *need, struct tfs_sparse *pages);
 
 /* ---- op_stat.c ------------------------------------------------------------------------------- */
 
@@ -201,11 +197,14 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
 int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                  struct tfs_attr *attr);
 
-/* A scratch file with the owner and times of a file of the schema, and the bytes `content` unless
- * it has a draft, for tfs_ops_orphan: 0, -ENOSPC, -ENOMEM. */
-int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, unsigned flags,
-                           struct tfs_span content, struct tfs_scratch **orphan);
-/* From now on the inode is that scratch file, with the bytes of its draft. */
+/* The inode's size for who has this draft of it open. */
+void tfs_ops_attr_draft(const struct tfs_draft *draft, struct tfs_attr *attr);
+
+/* A scratch file with the owner and times of a file of the schema, and the bytes `content`, for
+ * tfs_ops_orphan: 0, -ENOSPC, -ENOMEM. */
+int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, struct tfs_span content,
+                           struct tfs_scratch **orphan);
+/* From now on the inode is that scratch file. */
 void tfs_ops_orphan(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scratch *orphan);
 
 /* ---- people ---------------------------------------------------------------------------------- */
@@ -215,9 +214,8 @@ void tfs_ops_message(struct tfs_session *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The same about one save of several: its path stands in front. Takes the lock. */
 void tfs_ops_message_of(const struct tfs_branch *branch, const char *text);
-/* A sentence for errors.log and a message; path may be NULL. Takes the lock. */
-void tfs_ops_log(struct tfs_session *s, const struct tfs_error *err, const char *path);
-/* The same about a node, a save of several, or an open file. Take the lock. */
+/* A sentence for errors.log and a message about a node, a save of several, or an open file. Take
+ * the lock. */
 void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
                       const struct tfs_node *node);
 void tfs_ops_log_branch(const struct tfs_branch *branch, const struct tfs_error *err);
@@ -249,7 +247,6 @@ struct tfs_work {
     size_t carried_count;              /* unlinked before */
     const struct tfs_node *begins;     /* the time of this directory begins with the answer */
     const struct tfs_written *written; /* comes in place of the text; NULL: there is a text */
-    struct tfs_prepared *prepared;     /* of the text; NULL: nothing is */
     bool has_attr;
     struct tfs_attr attr;
     void (*release)(struct tfs_work *work); /* releases what the kind holds; NULL: nothing */
@@ -336,41 +333,45 @@ enum tfs_chunk_verb { TFS_CHUNK_MAKE, TFS_CHUNK_REMOVE, TFS_CHUNK_MOVE };
 int tfs_ops_chunk(struct tfs_branch *branch, enum tfs_chunk_verb verb, const struct tfs_node *chunk,
                   struct tfs_key to, struct tfs_reply reply);
 
-/* ---- op_close.c ------------------------------------------------------------------------------ */
+/* ---- op_commit.c ----------------------------------------------------------------------------- */
 
-struct tfs_flush_work {
+struct tfs_commit_work {
     struct tfs_work work;
-    int ended;            /* what became of the removals that this barrier covers */
-    bool patient;         /* waits for the rest of a write that is not by `caller` */
-    pid_t caller;         /* if patient */
-    int64_t patience_end; /* 0: it did not have to wait yet */
+    struct tfs_handle *handle; /* whose draft is taken; NULL: that of an array's inode is */
+    uint64_t writes;           /* of the draft that was taken */
+    int ended;                 /* what became of the removals that this barrier covers */
 };
 
-extern const struct tfs_job_kind tfs_flush, tfs_release;
+/* What the handle wrote is to be taken, for a close or an fsync; NULL without memory. */
+struct tfs_commit_work *tfs_commit_create(struct tfs_session *s, struct tfs_handle *handle,
+                                          struct tfs_reply reply);
+/* Nobody has it open any more: takes what is left of it. */
+void tfs_ops_release_handle(struct tfs_session *s, struct tfs_handle *handle);
+/* The same of all who wrote to an array. */
+void tfs_ops_release_array(struct tfs_session *s, struct tfs_inode *inode);
 
-/* A write to the open file was refused: its draft is rejected, and put aside, if it still begins
- * with `text` (NULL: whatever it says). Takes the lock. */
-void tfs_ops_poison(struct tfs_session *s, struct tfs_inode *inode, const struct tfs_blob *text,
-                    const struct tfs_error *why);
-/* Of an outdated draft in memory: its bytes are put aside, if they are not yet. */
-void tfs_ops_keep_outdated(struct tfs_session *s, struct tfs_inode *inode);
-/* A draft that may be outdated is about to be cut to 0: its bytes are put aside, and those who
- * wrote them write no more. */
-void tfs_ops_leave_outdated(struct tfs_session *s, struct tfs_inode *inode);
-extern const char tfs_ops_outdated[], tfs_ops_overtaken[]; /* the sentences */
-const char *tfs_ops_why_outdated(const struct tfs_draft *draft);
-/* The last writer is gone, and with it the draft: accepted, or rejected and put aside. */
-void tfs_ops_end_draft(struct tfs_session *s, struct tfs_inode *inode, bool rejected);
-/* Ends a draft that nothing was written to: it would go on showing what other views change since.
- * `always`: the file showed something else, also where it had no such draft. */
-void tfs_ops_end_clean(struct tfs_session *s, struct tfs_inode *inode, bool always);
+/* What the inode shows, for a text that is to be put for another name or with another size: an
+ * attempt. Sets `node` and `blob` (NULL: no bytes). */
+#define TFS_CONTENT_ALL UINT64_MAX
 
-/* ---- op_onto.c ------------------------------------------------------------------------------- */
+struct tfs_content {
+    struct tfs_inode *inode;
+    uint64_t size; /* as many are wanted; ALL: as many as there are */
+    struct tfs_node node;
+    struct tfs_blob *blob;
+    struct tfs_error why;
+};
+int tfs_ops_content(struct tfs_session *s, void *content, struct tfs_need *need);
 
+/* truncate(2) by name. */
 struct tfs_truncate_work {
     struct tfs_work work;
     uint64_t size;
 };
+
+extern const struct tfs_job_kind tfs_truncate;
+
+/* ---- op_onto.c ------------------------------------------------------------------------------- */
 
 struct tfs_rename_work {
     struct tfs_work work;
@@ -378,13 +379,13 @@ struct tfs_rename_work {
     struct tfs_blob *text; /* what was checked */
 };
 
-extern const struct tfs_job_kind tfs_truncate, tfs_rename_onto;
+extern const struct tfs_job_kind tfs_rename_onto;
 
 /* ---- op_store.c ------------------------------------------------------------------------------ */
 
 extern const struct tfs_store_client tfs_ops_client;
-/* Drafts that lost their last writer and could not be checked are checked now; `all`: also those
- * whose writers never closed them. */
+/* Drafts that lost their handle and could not be taken are taken now; `all`: also those that nobody
+ * closed. */
 void tfs_ops_check_left(struct tfs_session *s, bool all);
 
 /* ---- op_names.c ------------------------------------------------------------------------------ */
@@ -415,5 +416,15 @@ int tfs_entry_check_shown(const struct tfs_entry *entry, struct tfs_error *err);
 int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *name,
                            enum tfs_scratch_kind kind, const struct tfs_attr *owner,
                            const char *target, struct tfs_inode **inode);
+
+/* ---- op_io.c --------------------------------------------------------------------------------- */
+
+/* The inode of an id that may be opened so; made if it is one of the schema. */
+int tfs_file_for_open(struct tfs_session *s, uint64_t id, bool write, struct tfs_inode **inode);
+/* What the handle writes gets this size. Cut to 0 when it is opened: by nobody (handle.h). */
+int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_handle *handle,
+                      uint64_t size, bool opening);
+/* The same of a scratch file, by its name. */
+int tfs_file_resize_scratch(struct tfs_session *s, struct tfs_scratch *scratch, uint64_t size);
 
 #endif

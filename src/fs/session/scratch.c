@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/session/draft.h"
-
 /* The names of one directory. */
 struct scratch_names {
     void *by_name, *by_serial;
@@ -73,7 +71,7 @@ int tfs_scratch_resize(struct tfs_overlay *overlay, struct tfs_scratch *scratch,
 
     if (is_capped(scratch) && size > before && size - before > tfs_scratch_left(overlay))
         return -ENOSPC;
-    int result = tfs_bytes_resize(&scratch->bytes, (size_t)size);
+    int result = tfs_buf_fit(&scratch->bytes, (size_t)size);
     if (result == 0)
         count(overlay, scratch, scratch->bytes.size, before);
     return result;
@@ -86,15 +84,6 @@ void tfs_scratch_fill(struct tfs_overlay *overlay, struct tfs_scratch *scratch,
     scratch->bytes = *bytes;
     *bytes = (struct tfs_buf){0};
     count(overlay, scratch, scratch->bytes.size, 0);
-}
-
-struct tfs_buf tfs_scratch_take(struct tfs_overlay *overlay, struct tfs_scratch *scratch)
-{
-    struct tfs_buf bytes = scratch->bytes;
-
-    count(overlay, scratch, 0, bytes.size);
-    scratch->bytes = (struct tfs_buf){0};
-    return bytes;
 }
 
 /* ---- names of one directory ------------------------------------------------------------------ */

@@ -31,9 +31,7 @@ enum tfs_scratch_kind { TFS_SCRATCH_FILE, TFS_SCRATCH_DIRECTORY, TFS_SCRATCH_SYM
 
 enum tfs_scratch_flags {
     TFS_SCRATCH_CONTROL = 1,  /* below .terrainfs: not to be changed by users */
-    TFS_SCRATCH_UNCAPPED = 2, /* removed files that are still open, rejected bytes */
-    TFS_SCRATCH_REPLACED =
-        4, /* another file was renamed over it: its bytes stay for late openers */
+    TFS_SCRATCH_UNCAPPED = 2, /* rejected bytes */
 };
 
 #define TFS_SCRATCH_COST 256 /* bytes that a name counts beside its content */
@@ -62,8 +60,6 @@ int tfs_scratch_resize(struct tfs_overlay *overlay, struct tfs_scratch *scratch,
 /* Takes these bytes over as content, whatever the cap says. */
 void tfs_scratch_fill(struct tfs_overlay *overlay, struct tfs_scratch *scratch,
                       struct tfs_buf *bytes);
-/* Moves the bytes out. */
-struct tfs_buf tfs_scratch_take(struct tfs_overlay *overlay, struct tfs_scratch *scratch);
 /* Bytes that fit under the cap. */
 uint64_t tfs_scratch_left(const struct tfs_overlay *overlay);
 

@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/print.h"
-#include "fs/session/op_file.h"
+#include "fs/session/ops.h"
 #include "formats/unsaved.h"
 
 #define NAMED_MAX 20 /* scratch files that are named when they go with the mount */
@@ -24,10 +24,6 @@ static void set_options(struct tfs_session *s, const struct tfs_session_options 
     s->options = *options;
     if (s->options.linger_ms == 0)
         s->options.linger_ms = TFS_REST_MS;
-    if (s->options.fragment_ms == 0)
-        s->options.fragment_ms = TFS_FRAGMENT_MS;
-    if (s->options.closing_ms == 0)
-        s->options.closing_ms = TFS_CLOSING_MS;
     if (s->options.rejected_limit == 0)
         s->options.rejected_limit = TFS_REJECTED_MAX;
 }
@@ -109,12 +105,12 @@ static int start(struct tfs_session *s)
 {
     const struct stat *st = &s->branches[0].save->st;
 
-    s->quarantine = (struct tfs_quarantine){.inodes = &s->inodes,
-                                            .views = &s->views,
-                                            .notify = s->notify,
-                                            .st = *st,
-                                            .limit = s->options.rejected_limit};
-    int result = tfs_quarantine_init(&s->quarantine);
+    s->rejected = (struct tfs_rejected){.inodes = &s->inodes,
+                                        .views = &s->views,
+                                        .notify = s->notify,
+                                        .st = *st,
+                                        .limit = s->options.rejected_limit};
+    int result = tfs_rejected_init(&s->rejected);
     for (size_t i = 0; i < s->branch_count && result == 0; i++)
         result = tfs_store_start(s->branches[i].store);
     return result;
@@ -143,7 +139,7 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
 {
     struct tfs_session *s = calloc(1, sizeof(*s));
 
-    if (s == NULL || tfs_cond_init(&s->closed) < 0) {
+    if (s == NULL || tfs_cond_init(&s->answered) < 0) {
         free(s);
         return tfs_fail_memory(err);
     }
@@ -172,7 +168,7 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
 
 int tfs_session_add_file(struct tfs_session *s, const char *name, struct tfs_span bytes)
 {
-    return tfs_quarantine_add_file(&s->quarantine, name, bytes);
+    return tfs_rejected_add_file(&s->rejected, name, bytes);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -289,25 +285,39 @@ static int add(void *arg, const char *path, struct tfs_span bytes)
     return tfs_unsaved_add(arg, path, bytes);
 }
 
-static int add_draft(struct tfs_session *s, const struct tfs_inode *inode, const char *path,
-                     struct tfs_unsaved *unsaved)
+/* What lies in a file. */
+static int add_pages(struct tfs_session *s, const struct tfs_sparse *pages,
+                     const struct tfs_node *node, const char *path, struct tfs_unsaved *unsaved)
 {
-    const struct tfs_open_array *array = inode->array;
-    const struct tfs_sparse *sparse = array != NULL ? array->pages : inode->draft->sparse;
-    const struct tfs_node *node = array != NULL ? &array->node : &inode->node;
-    struct tfs_save *save = tfs_ops_branch(s, node)->save;
     struct tfs_error err = {0};
     struct tfs_blob *text = NULL;
-
-    if (sparse == NULL)
-        return tfs_unsaved_add(unsaved, path, tfs_buf_span(&inode->draft->bytes));
-    int result = sparse->size <= TFS_DRAFT_WHOLE_MAX
-                     ? tfs_sparse_text(sparse, save, node, &text, &err)
+    int result = pages->size <= TFS_DRAFT_WHOLE_MAX
+                     ? tfs_sparse_text(pages, tfs_ops_branch(s, node)->save, node, &text, &err)
                      : -EFBIG;
+
     if (result == 0)
         result = tfs_unsaved_add(unsaved, path, tfs_blob_span(text));
     tfs_blob_unref(text);
     return result;
+}
+
+static int add_draft(struct tfs_session *s, const struct tfs_inode *inode, const char *path,
+                     struct tfs_unsaved *unsaved)
+{
+    int failed = 0;
+
+    if (inode->array != NULL)
+        return add_pages(s, inode->array->pages, &inode->array->node, path, unsaved);
+    for (const struct tfs_handle *h = inode->handles; h != NULL; h = h->next) {
+        const struct tfs_draft *draft = h->draft;
+        if (draft == NULL || draft->state != TFS_DRAFT_DIRTY)
+            continue;
+        const int result = draft->sparse != NULL
+                               ? add_pages(s, draft->sparse, &inode->node, path, unsaved)
+                               : tfs_unsaved_add(unsaved, path, tfs_buf_span(&draft->bytes));
+        failed = tfs_first_failure(failed, result);
+    }
+    return failed;
 }
 
 static int add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
@@ -357,7 +367,7 @@ static int fill(void *arg, struct tfs_unsaved *unsaved)
         if (differs(&s->branches[i]))
             failed = tfs_first_failure(failed, add_changes(s, &s->branches[i], unsaved));
     failed = tfs_first_failure(failed, add_drafts(s, unsaved));
-    return tfs_first_failure(failed, tfs_quarantine_each(&s->quarantine, add, unsaved));
+    return tfs_first_failure(failed, tfs_rejected_each(&s->rejected, add, unsaved));
 }
 
 static int count_one(void *arg, const char *path, struct tfs_span bytes)
@@ -377,7 +387,7 @@ static char *say_left(struct tfs_session *s, bool saved, const char *dir, int re
     size_t count = 0;
     int length;
 
-    (void)tfs_quarantine_each(&s->quarantine, count_one, &count);
+    (void)tfs_rejected_each(&s->rejected, count_one, &count);
     if (dir == NULL)
         length = tfs_print(&said, "%s kept beside the save: %s",
                            saved ? "refused texts could not be" : "edits could not be saved, nor",
@@ -397,9 +407,9 @@ static void store_unsaved(struct tfs_session *s, bool saved)
     const struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
     char *dir = NULL;
 
-    if (s->quarantine.dropped > 0)
+    if (s->rejected.dropped > 0)
         tfs_ops_message(s, "%zu older refused text%s let go to keep newer ones",
-                        s->quarantine.dropped, s->quarantine.dropped == 1 ? " was" : "s were");
+                        s->rejected.dropped, s->rejected.dropped == 1 ? " was" : "s were");
     int result = tfs_unsaved_store(&whose, fill, s, &dir);
     free(s->left);
     s->left = say_left(s, saved, dir, result);
@@ -458,7 +468,7 @@ int tfs_session_finish(struct tfs_session *s)
         if (!differs(&s->branches[i]))
             keep_times(s, &s->branches[i]);
     const bool saved = is_all_saved(s);
-    const bool nothing = saved && tfs_quarantine_is_empty(&s->quarantine);
+    const bool nothing = saved && tfs_rejected_is_empty(&s->rejected);
     if (nothing && is_durable(s))
         return 0;
     if (nothing)
@@ -493,7 +503,7 @@ void tfs_session_close(struct tfs_session *s)
     free(s->branches);
     free(s->left);
     tfs_notify_close(s->notify);
-    pthread_cond_destroy(&s->closed);
+    pthread_cond_destroy(&s->answered);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }

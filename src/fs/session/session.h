@@ -1,7 +1,7 @@
 /*
  * A session: a save, or several, being shown and edited through names, inodes and handles. It puts
  * together what its modules do: stores (documents and commits), views (sizes, times, bytes), drafts
- * (what is being written), names (what is hidden), scratch files and the quarantine.
+ * (what is being written), names (what is hidden), scratch files and what was rejected.
  * Knows no FUSE and no format: front ends call it with ids and handles, formats are behind lens and
  * container.
  *
@@ -11,8 +11,8 @@
  *
  * Threads. Any call may come from any thread. Calls that can lead to a commit do not wait: they
  * take a `struct tfs_reply` and answer through it, from another thread or before they return,
- * exactly once. All others return their answer; some wait for bytes to be rendered, for closes that
- * have begun, or for chunks to be read. A negative return is a negative errno.
+ * exactly once. All others return their answer; some wait for bytes to be rendered or for chunks to
+ * be read. A negative return is a negative errno.
  */
 #ifndef TFS_FS_SESSION_SESSION_H
 #define TFS_FS_SESSION_SESSION_H
@@ -32,9 +32,6 @@ struct tfs_session_options {
     size_t changes_limit;    /* files whose times and changes are known one by one; 0: the usual */
     uint64_t rejected_limit; /* bytes of .terrainfs/rejected; 0: the usual */
     unsigned linger_ms;      /* until a directory is at rest; 0: two seconds */
-    unsigned fragment_ms;    /* how long a close waits for the rest of another's write; 0: 100 */
-    unsigned closing_ms;     /* how long an open waits for what was written to be checked, when its
-                              * writers are gone; 0: ten seconds */
     bool keep_times;         /* fs/tree/kept_times.h */
     int exit_fd;             /* shown in .terrainfs/status as `exit`, -1: none */
 };
@@ -45,10 +42,6 @@ struct tfs_events {
     void (*invalidate)(void *arg,
                        uint64_t id); /* data, attributes and listing of an inode are stale */
     void *invalidate_arg;
-    /* Returns when every tfs_session_release has ended that the front end had to call before the
-     * call from which this one comes: they are called by several threads, in no order. */
-    void (*settle)(void *arg);
-    void *settle_arg;
     void (*message)(void *arg, const char *line); /* one line for stderr or syslog */
     void *message_arg;
 };
@@ -135,7 +128,9 @@ enum tfs_set {
     TFS_SET_MTIME = 32,
 };
 
-int tfs_session_getattr(struct tfs_session *session, uint64_t id, struct tfs_attr *attr);
+/* handle: of whom the kernel asks for, who sees his draft; NULL: nobody's. */
+int tfs_session_getattr(struct tfs_session *session, uint64_t id, struct tfs_handle *handle,
+                        struct tfs_attr *attr);
 /* `values` as st_mode, st_uid, st_gid, st_size, st_atim, st_mtim, chosen by `set`. handle: NULL
  * when the caller has no open file; setting the size without one is a commit point. */
 void tfs_session_setattr(struct tfs_session *session, uint64_t id, struct tfs_handle *handle,
@@ -151,19 +146,24 @@ int tfs_session_open_file(struct tfs_session *session, uint64_t id, int flags, p
 int tfs_session_create(struct tfs_session *session, uint64_t parent, const char *name, mode_t mode,
                        uid_t uid, gid_t gid, int flags, struct tfs_handle **handle,
                        struct tfs_attr *attr);
-/* *bytes stay valid while *hold is referenced (the caller unrefs it). handle may be NULL. */
+/* Must what is read and written through this handle pass by the caches that all share? So it is
+ * where a text or picture is written. */
+bool tfs_session_is_direct(const struct tfs_handle *handle);
+/* owner: as the kernel numbers those who share descriptors, for whom what the handle wrote is read;
+ * 0: it is read for a cache. *bytes stay valid while *hold is referenced (the caller unrefs it).
+ * handle may be NULL. */
 int tfs_session_read(struct tfs_session *session, uint64_t id, struct tfs_handle *handle,
-                     uint64_t offset, size_t size, struct tfs_blob **hold, struct tfs_span *bytes);
+                     uint64_t owner, uint64_t offset, size_t size, struct tfs_blob **hold,
+                     struct tfs_span *bytes);
 /* These bytes were given to the kernel: gets ready what comes next, if the file is one for that. By
  * a thread that need not answer anything now. */
 void tfs_session_read_ahead(struct tfs_session *session, uint64_t id, uint64_t offset, size_t size);
 /* from_cache: pages of a mapping, which lie where they lie; else a handle opened with O_APPEND
- * writes at the end, whatever `offset` is. The kernel hands a long write over in parts that end
- * where pages end: a part of it by one caller holds up the flush of others until the rest comes,
- * for fragment_ms at the most. caller: the thread. */
-int tfs_session_write(struct tfs_session *session, struct tfs_handle *handle, pid_t caller,
+ * writes at the end, whatever `offset` is. owner: 0: not known. */
+int tfs_session_write(struct tfs_session *session, struct tfs_handle *handle, uint64_t owner,
                       uint64_t offset, struct tfs_span bytes, bool from_cache);
-void tfs_session_flush(struct tfs_session *session, struct tfs_handle *handle, pid_t caller,
+/* A commit point, if this owner wrote since the last one. */
+void tfs_session_flush(struct tfs_session *session, struct tfs_handle *handle, uint64_t owner,
                        struct tfs_reply reply);
 void tfs_session_fsync(struct tfs_session *session, struct tfs_handle *handle,
                        struct tfs_reply reply);

@@ -25,6 +25,7 @@ struct tfs_sparse {
     uint64_t base_size;     /* bytes of it that still show */
     bool based;             /* what is as in `base`, or as it was accepted, is no edit */
     bool accepted;          /* `old` may be asked for */
+    bool busy;              /* it is being read without a lock, and nobody writes to it */
     bool cut;               /* bytes went, which counts as written everywhere */
     int fd, old_fd;         /* -1: nothing was written; old_fd: nothing twice */
     struct tfs_pages held;  /* in the file */

@@ -5,6 +5,7 @@
 #include "fs/store/store.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -186,6 +187,8 @@ void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc,
 
 int tfs_store_edit(struct tfs_store *store, struct tfs_edit *edit, struct tfs_error *err)
 {
+    if (store->broken != 0)
+        return tfs_fail(err, -EIO, "the save cannot be read now");
     int result = tfs_edit_open(store->shown, edit, err);
 
     if (result == 0)

@@ -135,7 +135,8 @@ void tfs_store_wake(struct tfs_store *store);
 /* The shown document, borrowed until the next edit is accepted; and the saved one. */
 struct tfs_doc *tfs_store_shown(const struct tfs_store *store);
 struct tfs_doc *tfs_store_saved(const struct tfs_store *store);
-/* An edit of the shown document. Slots that were ever given out are not given again. */
+/* An edit of the shown document. Slots that were ever given out are not given again. EIO while the
+ * save on disk cannot be read. */
 int tfs_store_edit(struct tfs_store *store, struct tfs_edit *edit, struct tfs_error *err);
 /* Publishes what the edit made, and notes it in the job. */
 int tfs_store_accept(struct tfs_store *store, struct tfs_edit *edit, uint64_t self,

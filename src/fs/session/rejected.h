@@ -1,13 +1,13 @@
 /*
- * Quarantine: what must not get lost though it could not be saved. Sentences in
+ * What was rejected, and why: what must not get lost though it could not be saved. Sentences in
  * .terrainfs/errors.log, rejected documents in .terrainfs/rejected/. They are scratch files of the
  * overlay, because users list, read, copy and remove them by their names. At the end of the session
  * what is left of rejected/ goes to NAME.unsaved-DATE/ (formats/unsaved.h), which session.c fills.
  *
  * Not thread-safe: the caller's lock guards it.
  */
-#ifndef TFS_FS_SESSION_QUARANTINE_H
-#define TFS_FS_SESSION_QUARANTINE_H
+#ifndef TFS_FS_SESSION_REJECTED_H
+#define TFS_FS_SESSION_REJECTED_H
 
 #include "fs/tree/changes.h"
 #include "fs/session/inode.h"
@@ -17,36 +17,36 @@
 #define TFS_CONTROL_NAME ".terrainfs"
 #define TFS_REJECTED_MAX (UINT64_C(256) << 20) /* rejected texts; older ones go first */
 
-struct tfs_quarantine {
+struct tfs_rejected {
     struct tfs_inodes *inodes;
     struct tfs_views *views; /* for times */
     struct tfs_notify *notify;
     struct stat st; /* owner and mode of the save when it was opened */
     uint64_t limit;
-    struct tfs_inode *control, *log, *status, *rejected;
+    struct tfs_inode *control, *log, *status, *dir;
     size_t dropped; /* rejected texts that were removed for newer ones */
 };
 
 /* Makes .terrainfs: 0 or -ENOMEM. The members above `control` are set. */
-int tfs_quarantine_init(struct tfs_quarantine *quarantine);
+int tfs_rejected_init(struct tfs_rejected *q);
 /* A file at the root that nobody can change. -ENOMEM. */
-int tfs_quarantine_add_file(struct tfs_quarantine *q, const char *name, struct tfs_span bytes);
+int tfs_rejected_add_file(struct tfs_rejected *q, const char *name, struct tfs_span bytes);
 
 /* A line for errors.log, without control characters; the time is added. Editors take a line as
  * file:line:column: sentence, so the time comes last. */
-void tfs_quarantine_log(struct tfs_quarantine *quarantine, const char *line);
+void tfs_rejected_log(struct tfs_rejected *q, const char *line);
 /* Is there any? Then .terrainfs is listed. */
-bool tfs_quarantine_has_lines(const struct tfs_quarantine *quarantine);
+bool tfs_rejected_has_lines(const struct tfs_rejected *q);
 
 /* Puts a rejected document aside: 0, or -ENOMEM and nothing is. Older ones go when there is no
  * room: the log says which. */
-int tfs_quarantine_put(struct tfs_quarantine *quarantine, const char *path, struct tfs_span bytes);
+int tfs_rejected_put(struct tfs_rejected *q, const char *path, struct tfs_span bytes);
 /* What a handle wrote to `path` was rejected and is accepted now: the copy that was put aside
  * goes. */
-void tfs_quarantine_drop(struct tfs_quarantine *quarantine, const char *path);
-bool tfs_quarantine_is_empty(const struct tfs_quarantine *quarantine);
+void tfs_rejected_drop(struct tfs_rejected *q, const char *path);
+bool tfs_rejected_is_empty(const struct tfs_rejected *q);
 /* Gives all rejected documents, under "rejected/": 0, or why the first of those was lost that
  * were. */
-int tfs_quarantine_each(const struct tfs_quarantine *quarantine, tfs_keep_fn keep, void *arg);
+int tfs_rejected_each(const struct tfs_rejected *q, tfs_keep_fn keep, void *arg);
 
 #endif

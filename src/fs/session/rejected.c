@@ -1,7 +1,7 @@
 /*
- * errors.log and rejected/: see quarantine.h.
+ * errors.log and rejected/: see rejected.h.
  */
-#include "fs/session/quarantine.h"
+#include "fs/session/rejected.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 
 /* ---- .terrainfs ------------------------------------------------------------------------------ */
 
-static struct tfs_inode *make_node(struct tfs_quarantine *q, enum tfs_scratch_kind kind,
+static struct tfs_inode *make_node(struct tfs_rejected *q, enum tfs_scratch_kind kind,
                                    unsigned flags, mode_t mode, uint64_t parent, const char *name)
 {
     struct tfs_inode *inode = tfs_inode_make_scratch(q->inodes, kind, flags);
@@ -33,7 +33,7 @@ static struct tfs_inode *make_node(struct tfs_quarantine *q, enum tfs_scratch_ki
     return NULL;
 }
 
-static struct tfs_inode *control_node(struct tfs_quarantine *q, enum tfs_scratch_kind kind,
+static struct tfs_inode *control_node(struct tfs_rejected *q, enum tfs_scratch_kind kind,
                                       const struct tfs_inode *parent, const char *name)
 {
     mode_t mode = q->st.st_mode & 0444;
@@ -43,23 +43,23 @@ static struct tfs_inode *control_node(struct tfs_quarantine *q, enum tfs_scratch
     return make_node(q, kind, TFS_SCRATCH_CONTROL, mode, parent != NULL ? parent->id : 1, name);
 }
 
-int tfs_quarantine_init(struct tfs_quarantine *q)
+int tfs_rejected_init(struct tfs_rejected *q)
 {
     q->control = control_node(q, TFS_SCRATCH_DIRECTORY, NULL, TFS_CONTROL_NAME);
     if (q->control == NULL)
         return -ENOMEM;
     q->log = control_node(q, TFS_SCRATCH_FILE, q->control, "errors.log");
     q->status = control_node(q, TFS_SCRATCH_FILE, q->control, "status");
-    q->rejected = control_node(q, TFS_SCRATCH_DIRECTORY, q->control, "rejected");
+    q->dir = control_node(q, TFS_SCRATCH_DIRECTORY, q->control, "rejected");
     /* None of it is the user's: git does not see it. */
     struct tfs_inode *ignore = control_node(q, TFS_SCRATCH_FILE, q->control, ".gitignore");
-    if (ignore == NULL || q->log == NULL || q->status == NULL || q->rejected == NULL)
+    if (ignore == NULL || q->log == NULL || q->status == NULL || q->dir == NULL)
         return -ENOMEM;
     tfs_buf_add_text(&ignore->scratch->bytes, "*\n");
     return ignore->scratch->bytes.failed ? -ENOMEM : 0;
 }
 
-int tfs_quarantine_add_file(struct tfs_quarantine *q, const char *name, struct tfs_span bytes)
+int tfs_rejected_add_file(struct tfs_rejected *q, const char *name, struct tfs_span bytes)
 {
     struct tfs_inode *inode = control_node(q, TFS_SCRATCH_FILE, NULL, name);
 
@@ -82,13 +82,13 @@ static void trim_log(struct tfs_buf *log)
     log->size = rest;
 }
 
-bool tfs_quarantine_has_lines(const struct tfs_quarantine *q)
+bool tfs_rejected_has_lines(const struct tfs_rejected *q)
 {
     return q->log->scratch->bytes.size > 0;
 }
 
 /* The first line: the root lists .terrainfs now. */
-static void show_control(struct tfs_quarantine *q)
+static void show_control(struct tfs_rejected *q)
 {
     const struct tfs_node root = TFS_NODE_ROOT;
 
@@ -96,7 +96,7 @@ static void show_control(struct tfs_quarantine *q)
     tfs_notify_stale(q->notify, tfs_node_id(&root));
 }
 
-void tfs_quarantine_log(struct tfs_quarantine *q, const char *line)
+void tfs_rejected_log(struct tfs_rejected *q, const char *line)
 {
     struct tfs_scratch *scratch = q->log->scratch;
     struct tfs_buf *log = &scratch->bytes;
@@ -116,8 +116,7 @@ void tfs_quarantine_log(struct tfs_quarantine *q, const char *line)
 
 /* ---- rejected/ ------------------------------------------------------------------------------- */
 
-static struct tfs_scratch *entry_of(const struct tfs_quarantine *q, uint64_t parent,
-                                    const char *name)
+static struct tfs_scratch *entry_of(const struct tfs_rejected *q, uint64_t parent, const char *name)
 {
     const struct tfs_link *link = tfs_link_find(q->inodes->overlay, parent, name);
 
@@ -126,7 +125,7 @@ static struct tfs_scratch *entry_of(const struct tfs_quarantine *q, uint64_t par
 
 /* The entry `name` below `parent`, made if it is not there; NULL: it is of another kind, or there
  * is no memory. */
-static struct tfs_scratch *make_entry(struct tfs_quarantine *q, uint64_t parent, const char *name,
+static struct tfs_scratch *make_entry(struct tfs_rejected *q, uint64_t parent, const char *name,
                                       enum tfs_scratch_kind kind)
 {
     struct tfs_scratch *found = entry_of(q, parent, name);
@@ -138,7 +137,7 @@ static struct tfs_scratch *make_entry(struct tfs_quarantine *q, uint64_t parent,
     return inode != NULL ? inode->scratch : NULL;
 }
 
-static void remove_entry(struct tfs_quarantine *q, uint64_t parent, const char *name)
+static void remove_entry(struct tfs_rejected *q, uint64_t parent, const char *name)
 {
     struct tfs_link *link = tfs_link_find(q->inodes->overlay, parent, name);
     struct tfs_inode *inode = tfs_inode_find(q->inodes, link->scratch->id);
@@ -155,7 +154,7 @@ struct weighing {
 };
 
 /* How much the texts below a directory are. */
-static uint64_t weigh(const struct tfs_quarantine *q, uint64_t dir, const char *prefix,
+static uint64_t weigh(const struct tfs_rejected *q, uint64_t dir, const char *prefix,
                       struct weighing *w)
 {
     const struct tfs_link *link;
@@ -181,9 +180,9 @@ static uint64_t weigh(const struct tfs_quarantine *q, uint64_t dir, const char *
 }
 
 /* What stands under this path now; NULL: nothing. */
-static const struct tfs_scratch *find_path(const struct tfs_quarantine *q, const char *path)
+static const struct tfs_scratch *find_path(const struct tfs_rejected *q, const char *path)
 {
-    const struct tfs_scratch *at = q->rejected->scratch;
+    const struct tfs_scratch *at = q->dir->scratch;
 
     while (at != NULL && *path != '\0') {
         char name[NAME_MAX + 1];
@@ -196,7 +195,7 @@ static const struct tfs_scratch *find_path(const struct tfs_quarantine *q, const
 }
 
 /* Room for `size` bytes in the place of what stands under the path now. */
-static void make_room(struct tfs_quarantine *q, const char *path, uint64_t size)
+static void make_room(struct tfs_rejected *q, const char *path, uint64_t size)
 {
     char line[PATH_MAX + 100];
 
@@ -205,20 +204,20 @@ static void make_room(struct tfs_quarantine *q, const char *path, uint64_t size)
         return;
     for (uint64_t before = UINT64_MAX;;) {
         struct weighing w = {.self = find_path(q, path)};
-        uint64_t total = weigh(q, q->rejected->id, "", &w);
+        uint64_t total = weigh(q, q->dir->id, "", &w);
         if (w.oldest == NULL || total + size <= q->limit || total >= before)
             return;
         before = total;
         snprintf(line, sizeof(line),
                  TFS_CONTROL_NAME "/rejected/%s: let go, to keep newer refused texts", w.path);
-        tfs_quarantine_log(q, line);
+        tfs_rejected_log(q, line);
         q->dropped++;
-        tfs_quarantine_drop(q, w.path);
+        tfs_rejected_drop(q, w.path);
     }
 }
 
 /* Takes the file `rest` below `at` away, and the directories that it leaves empty. */
-static void drop_below(struct tfs_quarantine *q, uint64_t at, char *rest)
+static void drop_below(struct tfs_rejected *q, uint64_t at, char *rest)
 {
     char *name = strsep(&rest, "/");
     const struct tfs_scratch *scratch = entry_of(q, at, name);
@@ -234,16 +233,16 @@ static void drop_below(struct tfs_quarantine *q, uint64_t at, char *rest)
     tfs_notify_stale(q->notify, at);
 }
 
-void tfs_quarantine_drop(struct tfs_quarantine *q, const char *path)
+void tfs_rejected_drop(struct tfs_rejected *q, const char *path)
 {
     char copy[PATH_MAX];
 
     snprintf(copy, sizeof(copy), "%s", path);
-    drop_below(q, q->rejected->id, copy);
+    drop_below(q, q->dir->id, copy);
 }
 
 /* Directories on the way to `path` in which nothing was put after all. */
-static void drop_empty(struct tfs_quarantine *q, uint64_t at, char *rest)
+static void drop_empty(struct tfs_rejected *q, uint64_t at, char *rest)
 {
     char *name = strsep(&rest, "/");
     const struct tfs_scratch *scratch = entry_of(q, at, name);
@@ -255,10 +254,10 @@ static void drop_empty(struct tfs_quarantine *q, uint64_t at, char *rest)
         remove_entry(q, at, name);
 }
 
-static struct tfs_scratch *make_path(struct tfs_quarantine *q, const char *path)
+static struct tfs_scratch *make_path(struct tfs_rejected *q, const char *path)
 {
     char copy[PATH_MAX], *rest = copy, *name;
-    struct tfs_scratch *at = q->rejected->scratch;
+    struct tfs_scratch *at = q->dir->scratch;
 
     snprintf(copy, sizeof(copy), "%s", path);
     while (at != NULL && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
@@ -267,12 +266,12 @@ static struct tfs_scratch *make_path(struct tfs_quarantine *q, const char *path)
     }
     if (at == NULL) {
         snprintf(copy, sizeof(copy), "%s", path);
-        drop_empty(q, q->rejected->id, copy);
+        drop_empty(q, q->dir->id, copy);
     }
     return at;
 }
 
-int tfs_quarantine_put(struct tfs_quarantine *q, const char *path, struct tfs_span bytes)
+int tfs_rejected_put(struct tfs_rejected *q, const char *path, struct tfs_span bytes)
 {
     struct tfs_buf copy = {0};
 
@@ -293,12 +292,12 @@ int tfs_quarantine_put(struct tfs_quarantine *q, const char *path, struct tfs_sp
     return 0;
 }
 
-bool tfs_quarantine_is_empty(const struct tfs_quarantine *q)
+bool tfs_rejected_is_empty(const struct tfs_rejected *q)
 {
-    return tfs_overlay_is_empty(q->inodes->overlay, q->rejected->id) && q->dropped == 0;
+    return tfs_overlay_is_empty(q->inodes->overlay, q->dir->id) && q->dropped == 0;
 }
 
-static int each_below(const struct tfs_quarantine *q, uint64_t dir, const char *prefix,
+static int each_below(const struct tfs_rejected *q, uint64_t dir, const char *prefix,
                       tfs_keep_fn keep, void *arg)
 {
     const struct tfs_link *link;
@@ -317,7 +316,7 @@ static int each_below(const struct tfs_quarantine *q, uint64_t dir, const char *
     return lost;
 }
 
-int tfs_quarantine_each(const struct tfs_quarantine *q, tfs_keep_fn keep, void *arg)
+int tfs_rejected_each(const struct tfs_rejected *q, tfs_keep_fn keep, void *arg)
 {
-    return each_below(q, q->rejected->id, "rejected", keep, arg);
+    return each_below(q, q->dir->id, "rejected", keep, arg);
 }

@@ -1,0 +1,567 @@
+/*
+ * Commit points of texts and pictures: what a draft says becomes an edit, or is refused and put
+ * aside. Run by the stores' threads, which take the session's lock for each step; how a text
+ * becomes an edit is in op_edit.c.
+ *
+ * Where the file shows something else than it did when the draft began, a draft that was cut to 0
+ * takes its place; what was appended goes behind it; any other is refused (ESTALE).
+ */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "fs/session/ops.h"
+
+static const char gone_sentence[] =
+    "this file was removed or replaced while it was written: what was written is not taken, and "
+    "kept in " TFS_CONTROL_NAME "/rejected/";
+
+static const char changed_sentence[] =
+    "this file was changed by another file or program while it was written: what was written is "
+    "not taken, and kept in " TFS_CONTROL_NAME "/rejected/; open the file again";
+
+/* ---- what is taken --------------------------------------------------------------------------- */
+
+/* A draft, as it is taken. */
+struct taking {
+    struct tfs_node node;
+    struct tfs_blob *text;    /* a copy; NULL: of a large draft */
+    struct tfs_sparse *pages; /* of such a one, which nobody writes to meanwhile */
+    uint64_t size;
+    bool merged;         /* `text` has what was appended behind what others wrote */
+    struct tfs_doc *doc; /* the file as it was when the draft began */
+    struct tfs_node then;
+    uint64_t stamp;
+    uint64_t accepted;
+    struct timespec time;
+    bool gone, cut, append;
+    bool told; /* so it was refused before */
+};
+
+static void end_taking(struct taking *t)
+{
+    tfs_blob_unref(t->text);
+    tfs_sparse_unref(t->pages);
+    tfs_doc_unref(t->doc);
+}
+
+/* Is there anything to take? */
+static bool begin_taking(struct tfs_commit_work *work, struct taking *t, struct tfs_error *err)
+{
+    struct tfs_session *s = work->work.branch->session;
+    const struct tfs_handle *handle = work->handle;
+    struct tfs_draft *draft = handle->draft;
+
+    if (draft == NULL || draft->state == TFS_DRAFT_CLEAN)
+        return false;
+    if (draft->sparse == NULL && tfs_blob_copy(tfs_buf_span(&draft->bytes), &t->text, err) < 0)
+        return false;
+    if (draft->sparse != NULL) {
+        t->pages = tfs_sparse_ref(draft->sparse);
+        t->pages->busy = true;
+    }
+    t->size = tfs_draft_size(draft);
+    t->node = handle->inode->node;
+    tfs_ops_refresh(s, &t->node);
+    t->doc = tfs_doc_ref(draft->doc);
+    t->then = draft->node;
+    t->stamp = draft->stamp;
+    t->accepted = draft->accepted;
+    t->time = draft->time;
+    t->gone = handle->gone;
+    t->cut = draft->cut;
+    t->append = handle->append && draft->accepted != TFS_NOT_APPENDED;
+    t->told = draft->state == TFS_DRAFT_REFUSED;
+    work->writes = draft->writes;
+    return true;
+}
+
+/* All of it in memory, where it is not too much for that. */
+static int read_text(struct tfs_save *save, struct taking *t, struct tfs_error *err)
+{
+    if (t->text != NULL)
+        return 0;
+    if (t->size > TFS_DRAFT_WHOLE_MAX)
+        return tfs_fail(err, -EFBIG, "what was refused is too large to be kept");
+    return tfs_sparse_text(t->pages, save, &t->node, &t->text, err);
+}
+
+/* ---- somebody was faster --------------------------------------------------------------------- */
+
+struct showing {
+    const struct tfs_node *node;
+    struct tfs_blob *blob;
+};
+
+static int try_shown(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct showing *c = call;
+    uint64_t stamp;
+
+    return tfs_ops_bytes(s, need, c->node, &c->blob, &stamp);
+}
+
+/* Does it say what it said when the draft began? Where that cannot be found out any more: no.
+ * `shown`: NULL: it is not there. */
+static bool is_as_then(struct tfs_session *s, const struct taking *t, const struct tfs_blob *shown)
+{
+    const struct tfs_view view = {tfs_ops_branch(s, &t->node)->save, t->doc, t->then,
+                                  tfs_node_id(&t->then), TFS_STAMP_NONE};
+    struct tfs_error ignored = {0};
+    struct tfs_blob *then = NULL;
+
+    if (t->doc == NULL || shown == NULL)
+        return t->doc != NULL && tfs_node_exists(view.save, t->doc, &t->then) == 0;
+    const bool same = tfs_views_render(&s->views, &view, &then, &ignored) == 0 &&
+                      tfs_span_equal(tfs_blob_span(then), tfs_blob_span(shown));
+    tfs_blob_unref(then);
+    return same;
+}
+
+/* What was appended, behind what the file shows. */
+static int put_behind(struct taking *t, const struct tfs_blob *shown, struct tfs_error *err)
+{
+    const struct tfs_span all = tfs_blob_span(t->text);
+    const size_t accepted = (size_t)t->accepted < all.size ? (size_t)t->accepted : all.size;
+    struct tfs_blob *merged = NULL;
+    struct tfs_buf text = {0};
+
+    tfs_buf_add_span(&text, tfs_blob_span(shown));
+    tfs_buf_add(&text, all.data + accepted, all.size - accepted);
+    int result = tfs_buf_check(&text, err);
+    if (result == 0)
+        result = tfs_blob_take(&text, &merged, err);
+    tfs_buf_release(&text);
+    if (result == 0) {
+        tfs_blob_unref(t->text);
+        t->text = merged;
+        t->merged = true;
+    }
+    return result;
+}
+
+/* 0: the draft, or what became of it, may be put. */
+static int settle_with_others(struct tfs_work *work, struct taking *t, struct tfs_error *err)
+{
+    struct tfs_session *s = work->branch->session;
+    struct showing c = {&t->node, NULL};
+
+    if (t->gone)
+        return tfs_fail(err, -ESTALE, "%s", gone_sentence);
+    if (t->cut || t->stamp == tfs_views_stamp(&s->views, tfs_node_id(&t->node)))
+        return 0;
+    int result = tfs_ops_run_as_read(s, try_shown, &c);
+    if (result == -ENOMEM)
+        return result;
+    if (is_as_then(s, t, c.blob))
+        result = 0;
+    else if (!t->append)
+        result = tfs_fail(err, -ESTALE, "%s", changed_sentence);
+    else if ((result = read_text(work->branch->save, t, err)) == 0)
+        result = put_behind(t, c.blob, err);
+    tfs_blob_unref(c.blob);
+    return result;
+}
+
+/* ---- a draft --------------------------------------------------------------------------------- */
+
+static int put_text(struct tfs_work *work, struct taking *t, struct tfs_error *err)
+{
+    struct tfs_written written;
+
+    if (t->text == NULL) {
+        written = tfs_sparse_written(t->pages);
+        work->written = &written;
+    }
+    const int result = tfs_ops_validate(work, &t->node, tfs_blob_span(t->text), err);
+    work->written = NULL;
+    return result;
+}
+
+/* The handle keeps its bytes as they were written; where they stand behind those of others now, it
+ * has these, too. */
+static int show_merged(struct tfs_draft *draft, const struct taking *t)
+{
+    struct tfs_buf bytes = {0};
+
+    if (draft->sparse != NULL)
+        return -ENOMEM;
+    tfs_buf_add_span(&bytes, tfs_blob_span(t->text));
+    tfs_buf_add(&bytes, draft->bytes.data + t->size, draft->bytes.size - (size_t)t->size);
+    if (bytes.failed) {
+        tfs_buf_release(&bytes);
+        return -ENOMEM;
+    }
+    tfs_buf_release(&draft->bytes);
+    draft->bytes = bytes;
+    tfs_draft_skip_lines(draft);
+    return 0;
+}
+
+/* What the file shows is what the draft began from, from now on. */
+static void accept(struct tfs_commit_work *work, const struct taking *t)
+{
+    struct tfs_session *s = work->work.branch->session;
+    struct tfs_inode *inode = work->handle->inode;
+    struct tfs_draft *draft = work->handle->draft;
+    const uint64_t id = tfs_node_id(&t->node);
+
+    (void)tfs_views_set_times(&s->views, id, NULL, &t->time);
+    tfs_draft_stands_on(draft, tfs_store_shown(work->work.branch->store), &t->node,
+                        tfs_views_stamp(&s->views, id));
+    draft->accepted = t->merged ? t->text->size : t->size;
+    if (t->pages != NULL && t->pages == draft->sparse)
+        tfs_sparse_accept(t->pages);
+    /* Else it has not what others wrote, and can only be refused. */
+    if (t->merged && show_merged(draft, t) < 0)
+        draft->stamp = TFS_STAMP_NONE;
+    draft->cut = draft->cut && !work->handle->append;
+    draft->state = draft->writes == work->writes ? TFS_DRAFT_CLEAN : TFS_DRAFT_DIRTY;
+    tfs_inode_is_born(inode);
+    if (work->work.job.edited)
+        tfs_ops_drop_rejected(s, inode);
+}
+
+/* The path of its file, wherever the inode went. */
+static int put_aside(struct tfs_session *s, const struct tfs_handle *handle, const struct taking *t)
+{
+    struct tfs_buf path = {0};
+
+    if (!handle->gone)
+        return tfs_ops_put_aside(s, handle->inode, tfs_blob_span(t->text));
+    tfs_ops_node_path(s, &t->node, &path);
+    tfs_buf_u8(&path, 0);
+    const int result = path.failed ? -ENOMEM
+                                   : tfs_rejected_put(&s->rejected, (const char *)path.data,
+                                                      tfs_blob_span(t->text));
+    tfs_buf_release(&path);
+    return result;
+}
+
+/* Want of memory is no refusal: what was written waits for the next commit point. True: it is to be
+ * told. */
+static bool refuse(struct tfs_commit_work *work, const struct taking *t, int result)
+{
+    struct tfs_session *s = work->work.branch->session;
+    struct tfs_draft *draft = work->handle->draft;
+
+    if (result == -ENOMEM || (!t->told && put_aside(s, work->handle, t) < 0))
+        return false;
+    if (draft->writes == work->writes)
+        draft->state = TFS_DRAFT_REFUSED;
+    return !t->told;
+}
+
+static int commit_draft(struct tfs_commit_work *work)
+{
+    struct tfs_session *s = work->work.branch->session;
+    struct taking t = {.text = NULL};
+    struct tfs_error err = {0}, lost = {0};
+    bool tell = false;
+
+    pthread_mutex_lock(&s->lock);
+    const bool any = begin_taking(work, &t, &err);
+    pthread_mutex_unlock(&s->lock);
+    if (!any)
+        return err.code;
+    int result = settle_with_others(&work->work, &t, &err);
+    if (result == 0)
+        result = put_text(&work->work, &t, &err);
+    if (result < 0 && result != -ENOMEM)
+        (void)read_text(work->work.branch->save, &t, &lost);
+    pthread_mutex_lock(&s->lock);
+    if (t.pages != NULL)
+        t.pages->busy = false;
+    if (result == 0)
+        accept(work, &t);
+    else
+        tell = refuse(work, &t, result);
+    tfs_notify_stale(s->notify, work->handle->inode->id);
+    pthread_cond_broadcast(&s->answered);
+    pthread_mutex_unlock(&s->lock);
+    if (tell)
+        tfs_ops_log_node(s, &err, &t.node);
+    if (tell && lost.code < 0)
+        tfs_ops_log_node(s, &lost, &t.node);
+    end_taking(&t);
+    return result;
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static struct tfs_commit_work *create_work(struct tfs_session *s, struct tfs_handle *handle,
+                                           const struct tfs_job_kind *kind, struct tfs_reply reply)
+{
+    struct tfs_branch *branch = tfs_ops_branch_of(s, handle->inode);
+    struct tfs_commit_work *work = tfs_work_create(
+        sizeof(*work), kind, branch != NULL ? branch : &s->branches[0], handle->inode, reply);
+
+    if (work == NULL)
+        return NULL;
+    work->handle = handle;
+    handle->jobs++;
+    return work;
+}
+
+static bool is_array(struct tfs_commit_work *work)
+{
+    struct tfs_session *s = work->work.branch->session;
+
+    pthread_mutex_lock(&s->lock);
+    const bool is = work->work.inode->array != NULL;
+    pthread_mutex_unlock(&s->lock);
+    return is;
+}
+
+static int apply_commit(struct tfs_job *job, bool last)
+{
+    struct tfs_commit_work *work = (struct tfs_commit_work *)job;
+
+    (void)last;
+    const int result =
+        is_array(work) ? tfs_ops_commit_array(&work->work, false) : commit_draft(work);
+    return result == 0 ? work->ended : result;
+}
+
+/* Without memory to take what was written it stays, and is taken later. */
+static int release_array(struct tfs_work *work)
+{
+    struct tfs_session *s = work->branch->session;
+    struct tfs_inode *inode = work->inode;
+    int result = tfs_ops_commit_array(work, true);
+
+    pthread_mutex_lock(&s->lock);
+    if (result == -ENOMEM)
+        s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
+    else if (inode->array != NULL && !tfs_inode_has_writer(inode))
+        tfs_ops_close_array(s, inode);
+    pthread_mutex_unlock(&s->lock);
+    return result;
+}
+
+static int apply_release(struct tfs_job *job, bool last)
+{
+    struct tfs_commit_work *work = (struct tfs_commit_work *)job;
+
+    (void)last;
+    if (work->handle != NULL)
+        return commit_draft(work);
+    return is_array(work) ? release_array(&work->work) : 0;
+}
+
+/* A name that was created with a refused text is gone again. */
+static void end_name(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    struct tfs_node node = inode->node;
+
+    tfs_ops_refresh(s, &node);
+    struct tfs_node dir = tfs_ops_parent(s, &node);
+    tfs_ops_bump_directory(s, &dir);
+    tfs_notify_stale(s->notify, tfs_node_id(&dir));
+    tfs_notify_stale(s->notify, inode->id);
+}
+
+static void end_handle(struct tfs_session *s, struct tfs_handle *handle)
+{
+    const struct tfs_inode *inode = handle->inode;
+    const bool unborn = handle->draft != NULL && handle->draft->unborn;
+
+    if (handle->closed && handle->draft != NULL && handle->draft->state == TFS_DRAFT_DIRTY)
+        s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
+    tfs_handle_drop(handle);
+    if (unborn && inode->scratch == NULL && tfs_inode_unborn(inode) == NULL)
+        end_name(s, inode);
+}
+
+static void settle_commit(struct tfs_job *job)
+{
+    struct tfs_commit_work *work = (struct tfs_commit_work *)job;
+    struct tfs_session *s = work->work.branch->session;
+    struct tfs_handle *handle = work->handle;
+
+    if (handle == NULL)
+        return;
+    pthread_mutex_lock(&s->lock);
+    if (job->result == 0 && handle->draft != NULL)
+        tfs_draft_saved(handle->draft, work->writes);
+    handle->jobs--;
+    end_handle(s, handle);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static const struct tfs_job_kind commit = {apply_commit, settle_commit};
+static const struct tfs_job_kind release = {apply_release, settle_commit};
+
+struct tfs_commit_work *tfs_commit_create(struct tfs_session *s, struct tfs_handle *handle,
+                                          struct tfs_reply reply)
+{
+    return create_work(s, handle, &commit, reply);
+}
+
+/* ---- close(2) -------------------------------------------------------------------------------- */
+
+/* Is there anything that this close would be told of? What was accepted of an array with the bytes
+ * of another handle may still be on its way to the save or to the journal. */
+static bool has_to_flush(struct tfs_session *s, const struct tfs_handle *handle, uint64_t owner)
+{
+    const struct tfs_inode *inode = handle->inode;
+    const struct tfs_open_array *array = inode->array;
+
+    if (array == NULL)
+        return handle->draft != NULL && tfs_draft_is_of(handle->draft, owner);
+    return handle->wrote && (array->dirty || array->refused < 0 ||
+                             tfs_store_unsaved(tfs_ops_branch(s, &inode->node)->store));
+}
+
+void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, uint64_t owner,
+                       struct tfs_reply reply)
+{
+    struct tfs_commit_work *work = NULL;
+
+    pthread_mutex_lock(&s->lock);
+    const bool flushes = has_to_flush(s, handle, owner);
+    if (flushes)
+        work = tfs_commit_create(s, handle, reply);
+    if (work != NULL)
+        tfs_work_submit(&work->work);
+    pthread_mutex_unlock(&s->lock);
+    if (work == NULL)
+        tfs_reply_now(reply, flushes ? -ENOMEM : 0);
+}
+
+static void submit_release(struct tfs_session *s, struct tfs_commit_work *work)
+{
+    if (work != NULL)
+        tfs_work_submit(&work->work);
+    else
+        s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
+}
+
+void tfs_ops_release_handle(struct tfs_session *s, struct tfs_handle *handle)
+{
+    const bool dirty = handle->draft != NULL && handle->draft->state == TFS_DRAFT_DIRTY;
+
+    handle->closed = true;
+    if (dirty && handle->jobs == 0)
+        submit_release(s, create_work(s, handle, &release, (struct tfs_reply){0}));
+    else
+        end_handle(s, handle);
+}
+
+void tfs_ops_release_array(struct tfs_session *s, struct tfs_inode *inode)
+{
+    for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
+        h->closed = h->closed || h->writer;
+    submit_release(s,
+                   tfs_work_create(sizeof(struct tfs_commit_work), &release,
+                                   tfs_ops_branch(s, &inode->node), inode, (struct tfs_reply){0}));
+}
+
+/* ---- truncate(2) by name --------------------------------------------------------------------- */
+
+/* What is saved of the file. Of a large one no more than is kept; and nothing, where it would not
+ * be taken. */
+static int saved_content(struct tfs_session *s, struct tfs_content *c, struct tfs_need *need)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, &c->node);
+    struct tfs_view view = {branch->save, tfs_store_shown(branch->store), c->node,
+                            tfs_node_id(&c->node), 0};
+    uint64_t size, stamp;
+
+    if (!tfs_views_in_ranges(&s->views, &view) || tfs_views_size(&s->views, &view, &size) < 0)
+        return tfs_ops_bytes(s, need, &c->node, &c->blob, &stamp);
+    if (c->size == 0)
+        return 0;
+    if (c->size < size)
+        size = c->size;
+    else if (c->size != TFS_CONTENT_ALL && c->size - size > TFS_DRAFT_MAX)
+        return -EFBIG;
+    if (size > TFS_DRAFT_WHOLE_MAX)
+        return tfs_fail(&c->why, -EFBIG,
+                        "a file of more than %u MiB cannot be cut, and takes no other name",
+                        (unsigned)(TFS_DRAFT_WHOLE_MAX >> 20));
+    const int range = tfs_ops_range(s, need, &c->node, 0, size, &c->blob);
+    return range == 0 ? -EIO : range == 1 ? 0 : range;
+}
+
+int tfs_ops_content(struct tfs_session *s, void *content, struct tfs_need *need)
+{
+    struct tfs_content *c = content;
+    const struct tfs_inode *inode = c->inode;
+    struct tfs_error err = {0};
+
+    c->node = inode->node;
+    tfs_ops_refresh(s, &c->node);
+    if (inode->array != NULL && inode->array->dirty)
+        return -EBUSY;
+    if (inode->scratch != NULL)
+        return tfs_blob_copy(tfs_buf_span(&inode->scratch->bytes), &c->blob, &err);
+    return tfs_inode_unborn(inode) != NULL ? 0 : saved_content(s, c, need);
+}
+
+/* The first bytes of it, or it with zeros behind it, which are in `longer`. */
+static int cut_text(const struct tfs_content *c, struct tfs_buf *longer, struct tfs_span *text)
+{
+    struct tfs_error err = {0};
+
+    *text = tfs_blob_span(c->blob);
+    if (c->size <= text->size) {
+        text->size = (size_t)c->size;
+        return 0;
+    }
+    if (c->size - text->size > TFS_DRAFT_MAX)
+        return -EFBIG;
+    tfs_buf_add_span(longer, *text);
+    tfs_buf_resize(longer, (size_t)c->size);
+    *text = tfs_buf_span(longer);
+    return tfs_buf_check(longer, &err);
+}
+
+static int apply_truncate(struct tfs_job *job, bool last)
+{
+    struct tfs_truncate_work *work = (struct tfs_truncate_work *)job;
+    struct tfs_session *s = work->work.branch->session;
+    struct tfs_inode *inode = work->work.inode;
+    struct tfs_content c = {.inode = inode, .size = work->size};
+    struct tfs_buf longer = {0};
+    struct tfs_span text;
+
+    (void)last;
+    int result = tfs_ops_run_as_read(s, tfs_ops_content, &c);
+    if (result == 0)
+        result = cut_text(&c, &longer, &text);
+    if (result == 0)
+        result = tfs_ops_validate(&work->work, &c.node, text, &c.why);
+    if (c.why.code < 0)
+        tfs_ops_log_inode(s, &c.why, inode);
+    pthread_mutex_lock(&s->lock);
+    if (result == 0) {
+        tfs_notify_stale(s->notify, inode->id);
+        tfs_views_bump(&s->views, tfs_node_id(&c.node));
+        tfs_inode_is_born(inode);
+        if (job->edited)
+            tfs_ops_drop_rejected(s, inode);
+    }
+    pthread_mutex_unlock(&s->lock);
+    tfs_blob_unref(c.blob);
+    tfs_buf_release(&longer);
+    return result;
+}
+
+static int try_attr(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct tfs_work *work = call;
+
+    return tfs_ops_attr(s, need, work->inode, &work->attr);
+}
+
+static void settle_truncate(struct tfs_job *job)
+{
+    struct tfs_work *work = (struct tfs_work *)job;
+
+    if (job->result < 0)
+        return;
+    job->result = tfs_ops_run_as_read(work->branch->session, try_attr, work);
+    work->has_attr = true;
+}
+
+const struct tfs_job_kind tfs_truncate = {apply_truncate, settle_truncate};

@@ -1,0 +1,311 @@
+/*
+ * Opening, making and closing files. Who writes a text or picture has a draft of his own: handle.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "fs/session/ops.h"
+
+/* ---- open ------------------------------------------------------------------------------------ */
+
+static bool wants_write(int flags)
+{
+    return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
+}
+
+static bool is_text(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    return inode->scratch == NULL && !tfs_ops_is_array(s, &inode->node);
+}
+
+static int open_handle(struct tfs_session *s, struct tfs_inode *inode, int flags,
+                       struct tfs_handle **handle)
+{
+    const bool writes = wants_write(flags);
+    int result = tfs_handle_open(inode, writes, (flags & O_APPEND) != 0, handle);
+
+    if (result < 0)
+        return result;
+    (*handle)->direct = is_text(s, inode) && (writes || tfs_inode_unborn(inode) != NULL);
+    if (!writes)
+        return 0;
+    result = tfs_ops_open_array(s, inode);
+    if (result < 0) {
+        tfs_ops_release_handle(s, *handle);
+        *handle = NULL;
+    }
+    return result;
+}
+
+bool tfs_session_is_direct(const struct tfs_handle *handle)
+{
+    return handle->direct; /* which does not change */
+}
+
+/* Who passes by the kernel's pages leaves them as they are. */
+static bool still_cached(struct tfs_session *s, const struct tfs_inode *inode,
+                         const struct tfs_handle *handle)
+{
+    const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
+
+    if (inode->scratch != NULL)
+        return (inode->scratch->flags & moving) == 0;
+    return handle->direct || tfs_views_opened(&s->views, tfs_node_id(&inode->node));
+}
+
+/* Content that changed through another view, or became canonical at a close, may have another size
+ * than the kernel believes, which reads by what it believes. ESTALE makes it look the name up
+ * again: once a caller, for when it comes back others may have changed the file again. */
+static bool must_look_again(struct tfs_session *s, const struct tfs_inode *inode, int flags,
+                            pid_t caller)
+{
+    uint64_t file = inode->scratch == NULL ? tfs_node_id(&inode->node) : inode->id;
+    struct tfs_retry *retry = &s->retries[(unsigned)caller % TFS_RETRIES];
+    bool again = retry->caller == caller && retry->file == file;
+
+    *retry = (struct tfs_retry){0};
+    if (again || inode->scratch != NULL || (wants_write(flags) && is_text(s, inode)) ||
+        tfs_views_is_told(&s->views, file))
+        return false;
+    *retry = (struct tfs_retry){file, caller};
+    return true;
+}
+
+struct opening {
+    uint64_t id;
+    int flags;
+    pid_t caller;
+    struct tfs_handle *handle;
+    bool *keep;
+};
+
+static int open_inode(struct tfs_session *s, struct opening *o, struct tfs_inode *inode)
+{
+    bool cut = (o->flags & O_TRUNC) != 0;
+
+    if (must_look_again(s, inode, o->flags, o->caller))
+        return -ESTALE;
+    int result = open_handle(s, inode, o->flags, &o->handle);
+    if (result == 0 && cut) {
+        result = tfs_file_truncate(s, NULL, o->handle, 0, true);
+        if (result < 0)
+            tfs_ops_release_handle(s, o->handle);
+    }
+    if (result == 0)
+        *o->keep = still_cached(s, inode, o->handle) && !cut;
+    return result;
+}
+
+static int try_open(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct opening *o = call;
+    struct tfs_inode *inode = NULL;
+    struct tfs_attr attr;
+    struct tfs_node node;
+    int result = 0;
+
+    if (tfs_ops_node(s, o->id, &node) == 0)
+        result = tfs_ops_know_inside(s, need, &node);
+    if (result == 0)
+        result = tfs_file_for_open(s, o->id, wants_write(o->flags), &inode);
+    if (result == 0 && inode == s->rejected.status)
+        result = tfs_ops_attr(s, need, inode, &attr); /* of now */
+    if (result == 0)
+        result = open_inode(s, o, inode);
+    if (result < 0 && inode != NULL)
+        tfs_inode_drop(&s->inodes, inode);
+    return result;
+}
+
+int tfs_session_open_file(struct tfs_session *s, uint64_t id, int flags, pid_t caller,
+                          struct tfs_handle **handle, bool *keep)
+{
+    struct opening o = {.id = id, .flags = flags, .caller = caller, .keep = keep};
+    int result = tfs_ops_told(s, id, NULL, tfs_ops_run_as_read(s, try_open, &o), NULL);
+
+    if (result == 0)
+        *handle = o.handle;
+    return result;
+}
+
+/* ---- create ---------------------------------------------------------------------------------- */
+
+struct creating {
+    uint64_t parent;
+    const char *name;
+    const struct tfs_attr *owner;
+    int flags;
+    struct tfs_handle *handle;
+    struct tfs_attr *attr;
+    struct tfs_error err; /* to be logged; code 0: nothing */
+};
+
+/* `mkdir chunks/X; echo ... >> chunks/X/voxels.csv`: the file is in the new chunk and is only
+ * hidden for those who copy, with O_EXCL. A program that asks for neither gets what the file holds.
+ */
+static bool starts_from_text(struct tfs_session *s, const struct creating *c,
+                             const struct tfs_node *node)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    enum tfs_hiding hiding;
+
+    return (c->flags & (O_EXCL | O_TRUNC)) == 0 && tfs_names_is_new(&s->names, node) &&
+           tfs_names_hides(&s->names, node, &hiding) && hiding != TFS_HIDING_UNLINKED &&
+           tfs_node_exists(branch->save, tfs_store_shown(branch->store), node) == 1;
+}
+
+/* The name has no accepted text until what is written to it is taken. */
+static int begin_unborn(struct tfs_session *s, struct tfs_handle *handle)
+{
+    const int result = tfs_file_truncate(s, NULL, handle, 0, true);
+
+    if (result == 0 && handle->draft != NULL)
+        handle->draft->unborn = true;
+    return result;
+}
+
+/* A file of the schema that is not there: deleted, hidden in a new chunk, or optional and
+ * absent. */
+static int create_schema(struct tfs_session *s, struct creating *c, const struct tfs_entry *entry,
+                         struct tfs_inode **inode)
+{
+    if (tfs_node_is_directory(&entry->node))
+        return -EISDIR;
+    if (tfs_ops_read_only(s, &entry->node))
+        return -EROFS;
+    if (tfs_entry_check_shown(entry, &c->err) < 0)
+        return c->err.code;
+    if (!tfs_ops_writable(s, &entry->node))
+        return -EACCES;
+    *inode = tfs_inode_make(&s->inodes, &entry->node);
+    if (*inode == NULL)
+        return -ENOMEM;
+    int result = open_handle(s, *inode, c->flags | O_WRONLY, &c->handle);
+    if (result < 0)
+        return result;
+    if (!starts_from_text(s, c, &entry->node))
+        result = begin_unborn(s, c->handle);
+    if (result < 0)
+        return result;
+    /* The name comes back last: until now it could stay away. */
+    tfs_names_show(&s->names, &entry->node);
+    struct tfs_node dir = tfs_ops_parent(s, &entry->node);
+    tfs_ops_bump_directory(s, &dir);
+    return 0;
+}
+
+static int create_scratch(struct tfs_session *s, struct creating *c, const struct tfs_entry *entry,
+                          struct tfs_inode **inode)
+{
+    int result = tfs_entry_free_for_scratch(s, entry, c->name, false);
+
+    if (result == 0)
+        result =
+            tfs_entry_make_scratch(s, c->parent, c->name, TFS_SCRATCH_FILE, c->owner, "", inode);
+    return result < 0 ? result : open_handle(s, *inode, c->flags | O_WRONLY, &c->handle);
+}
+
+/* An existing name: opens it instead, as open(O_CREAT) does. */
+static int create_existing(struct tfs_session *s, struct creating *c, const struct tfs_entry *entry,
+                           struct tfs_inode **inode)
+{
+    if ((c->flags & O_EXCL) != 0)
+        return -EEXIST;
+    uint64_t id =
+        entry->link != NULL ? entry->link->scratch->id : tfs_inode_id(&s->inodes, &entry->node);
+    int result = tfs_file_for_open(s, id, wants_write(c->flags), inode);
+    if (result == 0)
+        result = open_handle(s, *inode, c->flags | O_WRONLY, &c->handle);
+    if (result == 0 && (c->flags & O_TRUNC) != 0)
+        result = tfs_file_truncate(s, NULL, c->handle, 0, true);
+    return result;
+}
+
+/* After a failure nothing is left of a file that was made. */
+static void undo_create(struct tfs_session *s, const struct creating *c, struct tfs_inode *inode,
+                        bool fresh_name)
+{
+    if (c->handle != NULL) {
+        tfs_draft_free(c->handle->draft);
+        c->handle->draft = NULL;
+        tfs_ops_release_handle(s, c->handle);
+    }
+    if (inode != NULL && fresh_name && inode->scratch->link != NULL)
+        tfs_link_remove(&s->overlay, inode->scratch->link);
+    if (inode != NULL)
+        tfs_inode_drop(&s->inodes, inode);
+}
+
+static int try_create(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct creating *c = call;
+    struct tfs_entry entry;
+    struct tfs_inode *inode = NULL;
+
+    c->handle = NULL;
+    int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
+    if (result < 0)
+        return result;
+    bool fresh_name = entry.link == NULL && !entry.schema;
+    if (entry.link != NULL || entry.visible)
+        result = create_existing(s, c, &entry, &inode);
+    else if (entry.schema)
+        result = create_schema(s, c, &entry, &inode);
+    else
+        result = create_scratch(s, c, &entry, &inode);
+    if (result == 0)
+        result = tfs_ops_attr(s, need, inode, c->attr);
+    if (result < 0) {
+        undo_create(s, c, inode, fresh_name);
+        return result;
+    }
+    c->attr->id = inode->id; /* whatever became of its name meanwhile */
+    inode->lookups++;
+    return 0;
+}
+
+int tfs_session_create(struct tfs_session *s, uint64_t parent, const char *name, mode_t mode,
+                       uid_t uid, gid_t gid, int flags, struct tfs_handle **handle,
+                       struct tfs_attr *attr)
+{
+    const struct tfs_attr owner = {.st = {.st_mode = mode, .st_uid = uid, .st_gid = gid}};
+    struct creating c = {
+        .parent = parent, .name = name, .owner = &owner, .flags = flags, .attr = attr};
+    int result = tfs_ops_told(s, parent, name, tfs_ops_run(s, try_create, &c), &c.err);
+
+    if (result == 0)
+        *handle = c.handle;
+    return result;
+}
+
+/* ---- release --------------------------------------------------------------------------------- */
+
+static void release_array(struct tfs_session *s, struct tfs_inode *inode)
+{
+    if (!inode->array->dirty)
+        tfs_ops_close_array(s, inode);
+    else
+        tfs_ops_release_array(s, inode);
+}
+
+void tfs_session_release(struct tfs_session *s, struct tfs_handle *handle)
+{
+    struct tfs_inode *inode = handle->inode;
+    const bool writer = handle->writer;
+
+    pthread_mutex_lock(&s->lock);
+    /* What was read lies in the kernel's cache now: the memory does for the next file. */
+    if (handle->blob != NULL && inode->scratch == NULL)
+        tfs_views_drop(&s->views, tfs_node_id(&inode->node), handle->stamp);
+    inode->uses++;
+    tfs_ops_release_handle(s, handle);
+    if (writer && inode->scratch == NULL)
+        tfs_names_touch(&s->names, &inode->node);
+    if (writer && inode->array != NULL && !tfs_inode_has_writer(inode))
+        release_array(s, inode);
+    inode->uses--;
+    tfs_inode_drop(&s->inodes, inode);
+    pthread_mutex_unlock(&s->lock);
+    if (writer)
+        tfs_notify_then(s->notify, NULL, NULL);
+}

@@ -1,0 +1,733 @@
+/*
+ * Handles on the fake format: what each of them reads, writes and commits beside the others, what
+ * is refused and kept, and what comes in the middle of something.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "session_case.h"
+
+#define TEXT     "chunks/0_0_0/text.txt"
+#define REJECTED ".terrainfs/rejected/" TEXT
+
+/* ---- who sees what, and who commits ---------------------------------------------------------- */
+
+static int write_as(struct tfs_handle *handle, uint64_t owner, uint64_t offset, const char *text)
+{
+    return tfs_session_write(session, handle, owner, offset, tfs_span_of(text), false);
+}
+
+static int flush_as(struct tfs_handle *handle, uint64_t owner)
+{
+    struct answer a;
+    answer_init(&a);
+    tfs_session_flush(session, handle, owner, REPLY(&a));
+    return answer_wait(&a);
+}
+
+static int set(const char *path, struct tfs_handle *handle, const struct stat *values, unsigned set,
+               struct tfs_attr *attr)
+{
+    struct tfs_attr found;
+    struct answer a;
+    ck_assert_int_eq(look(path, &found), 0);
+    answer_init(&a);
+    tfs_session_setattr(session, found.id, handle, values, set, REPLY(&a));
+    int result = answer_wait(&a);
+    *attr = a.attr;
+    return result;
+}
+
+static const char *read_as(struct tfs_handle *handle, uint64_t owner)
+{
+    static char text[64];
+    struct tfs_blob *hold = NULL;
+    struct tfs_span bytes = {0};
+    ck_assert_int_eq(
+        tfs_session_read(session, 0, handle, owner, 0, sizeof(text) - 1, &hold, &bytes), 0);
+    snprintf(text, sizeof(text), "%.*s", (int)bytes.size, (const char *)bytes.data);
+    tfs_blob_unref(hold);
+    return text;
+}
+
+/* A page of a cache that all share is never a draft's. */
+START_TEST(session_shows_a_draft_to_who_wrote_it_alone)
+{
+    struct tfs_handle *handle = open_path(TEXT, O_RDWR);
+    struct tfs_attr attr;
+    ck_assert(tfs_session_is_direct(handle));
+    ck_assert_int_eq(write_text(handle, 4, "more"), 0);
+    ck_assert_str_eq(read_as(handle, 1), "zeromore");
+    ck_assert_str_eq(read_as(handle, 0), "zero");
+    ck_assert_str_eq(cat(TEXT), "zero");
+    ck_assert_int_eq(look(TEXT, &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, 4);
+    ck_assert(attr.changing);
+    ck_assert_int_eq(tfs_session_getattr(session, attr.id, handle, &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, 8);
+    ck_assert_int_eq(close_file(handle), 0);
+    ck_assert_str_eq(cat(TEXT), "zeromore");
+}
+END_TEST
+
+/* git stores the size that it sees before it closes what it created. */
+START_TEST(session_shows_the_size_of_a_created_file_and_nothing_of_its_text)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/part/note.txt", O_RDWR);
+    struct tfs_attr attr, after;
+    ck_assert_int_eq(write_text(handle, 0, "new"), 0);
+    ck_assert_int_eq(look("chunks/0_0_0/part/note.txt", &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, 3);
+    ck_assert_str_eq(cat("chunks/0_0_0/part/note.txt"), "");
+    ck_assert_int_eq(close_file(handle), 0);
+    ck_assert_int_eq(look("chunks/0_0_0/part/note.txt", &after), 0);
+    ck_assert_int_eq(after.st.st_mtim.tv_nsec, attr.st.st_mtim.tv_nsec);
+    ck_assert_str_eq(cat("chunks/0_0_0/part/note.txt"), "new");
+}
+END_TEST
+
+START_TEST(session_commits_when_a_writer_closes_and_for_nobody_else)
+{
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_as(handle, 7, 0, "half"), 0);
+    ck_assert_int_eq(flush_as(handle, 8), 0); /* a child that ends */
+    ck_assert_str_eq(cat(TEXT), "zero");
+    ck_assert_int_eq(write_as(handle, 7, 4, "whole"), 0);
+    ck_assert_int_eq(flush_as(handle, 7), 0);
+    ck_assert_str_eq(cat(TEXT), "halfwhole");
+    ck_assert_int_eq(put(TEXT, "other"), 0);
+    ck_assert_int_eq(flush_as(handle, 7), 0); /* it wrote nothing since */
+    tfs_session_release(session, handle);
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_str_eq(cat(TEXT), "other");
+}
+END_TEST
+
+/* More programs than are counted: each of them may be one that wrote. */
+START_TEST(session_commits_for_everybody_when_many_wrote)
+{
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    for (uint64_t owner = 1; owner <= 12; owner++)
+        ck_assert_int_eq(write_as(handle, owner, owner - 1, "x"), 0);
+    ck_assert_int_eq(flush_as(handle, 99), 0);
+    ck_assert_str_eq(cat(TEXT), "xxxxxxxxxxxx");
+    ck_assert_int_eq(put(TEXT, "other"), 0);
+    ck_assert_int_eq(flush_as(handle, 3), 0);
+    ck_assert_str_eq(cat(TEXT), "other");
+    tfs_session_release(session, handle);
+}
+END_TEST
+
+START_TEST(session_keeps_the_time_that_was_set_before_a_close)
+{
+    const struct stat values = {.st_mtim = {1234, 5}};
+    struct tfs_attr attr;
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "new"), 0);
+    ck_assert_int_eq(set(TEXT, NULL, &values, TFS_SET_MTIME, &attr), 0);
+    ck_assert_int_ne(attr.st.st_mtim.tv_sec, 1234);
+    ck_assert_int_eq(close_file(handle), 0);
+    ck_assert_int_eq(look(TEXT, &attr), 0);
+    ck_assert_int_eq(attr.st.st_mtim.tv_sec, 1234);
+}
+END_TEST
+
+/* What was cut off is not there to stand behind another text. */
+START_TEST(session_appends_nothing_behind_others_once_it_was_cut_shorter)
+{
+    const struct stat values = {.st_size = 2};
+    struct tfs_attr attr;
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(set(TEXT, handle, &values, TFS_SET_SIZE, &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, 2);
+    ck_assert_int_eq(write_text(handle, 0, "x"), 0);
+    ck_assert_int_eq(put(TEXT, "other"), 0);
+    ck_assert_int_eq(flush(handle), -ESTALE);
+    ck_assert_str_eq(cat(REJECTED), "zex");
+    tfs_session_release(session, handle);
+}
+END_TEST
+
+/* The text that others put there says what it said before. */
+START_TEST(session_takes_a_draft_whose_file_was_written_with_the_same_text)
+{
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY);
+    ck_assert_int_eq(write_text(handle, 4, "more"), 0);
+    ck_assert_int_eq(put(TEXT, "other"), 0);
+    ck_assert_int_eq(put(TEXT, "zero"), 0);
+    ck_assert_int_eq(close_file(handle), 0);
+    ck_assert_str_eq(cat(TEXT), "zeromore");
+}
+END_TEST
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+START_TEST(session_refuses_no_write_in_a_new_directory)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(make_directory("chunks/7_0_0", &attr), 0);
+    struct tfs_handle *handle = open_path("chunks/7_0_0/text.txt", O_WRONLY | O_CREAT | O_EXCL);
+    ck_assert_int_eq(write_text(handle, 0, "4\n"), 0);
+    ck_assert_int_eq(close_file(handle), -EBADMSG);
+}
+END_TEST
+
+/* mkdir chunks/7_0_0; echo -n ... >> chunks/7_0_0/text.txt */
+START_TEST(session_appends_to_what_a_new_chunk_holds)
+{
+    struct tfs_attr attr;
+    const char *name;
+    struct tfs_handle *handle;
+    ck_assert_int_eq(make_directory("chunks/7_0_0", &attr), 0);
+    uint64_t parent = parent_of("chunks/7_0_0/text.txt", &name);
+    ck_assert_int_eq(
+        tfs_session_create(session, parent, name, 0644, 0, 0, O_WRONLY | O_APPEND, &handle, &attr),
+        0);
+    ck_assert_int_eq(attr.st.st_size, 5);
+    ck_assert_int_eq(write_text(handle, 0, "more"), 0);
+    ck_assert_int_eq(close_file(handle), 0);
+    ck_assert_str_eq(cat("chunks/7_0_0/text.txt"), "emptymore");
+}
+END_TEST
+
+START_TEST(session_creates_anew_in_a_new_chunk_for_who_copies)
+{
+    static const int flags[] = {O_WRONLY | O_EXCL, O_WRONLY | O_TRUNC};
+    struct tfs_attr attr;
+    const char *name;
+    struct tfs_handle *handle;
+    for (int i = 0; i < 2; i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "chunks/%d_0_0/text.txt", 7 + i);
+        ck_assert_int_eq(make_directory(i == 0 ? "chunks/7_0_0" : "chunks/8_0_0", &attr), 0);
+        uint64_t parent = parent_of(path, &name);
+        ck_assert_int_eq(
+            tfs_session_create(session, parent, name, 0644, 0, 0, flags[i], &handle, &attr), 0);
+        ck_assert_int_eq(attr.st.st_size, 0);
+        ck_assert_int_eq(write_text(handle, 0, "copied"), 0);
+        ck_assert_int_eq(close_file(handle), 0);
+        ck_assert_str_eq(cat(path), "copied");
+    }
+}
+END_TEST
+
+/* Those that a number answers, and that no message says. */
+START_TEST(session_logs_every_refusal)
+{
+    struct tfs_attr attr;
+    struct tfs_handle *handle;
+    bool keep;
+    ck_assert_int_eq(unlink_path("all.txt"), -EPERM);
+    ck_assert_ptr_nonnull(
+        strstr(cat(".terrainfs/errors.log"), "all.txt: this name is a fixed one"));
+    ck_assert_int_eq(rename_path("chunks", "other"), -EPERM);
+    ck_assert_ptr_nonnull(strstr(cat(".terrainfs/errors.log"), "chunks: this name is a fixed one"));
+    ck_assert_int_eq(put("scratch", "text"), 0);
+    ck_assert_int_eq(rename_path("scratch", "all.txt"), -EACCES);
+    ck_assert_int_eq(look("all.txt", &attr), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_WRONLY, 1, &handle, &keep), -EACCES);
+    ck_assert_ptr_nonnull(
+        strstr(cat(".terrainfs/errors.log"), "all.txt: this file is for reading only"));
+    ck_assert_str_eq(messages, "");
+    ck_assert_int_eq(unlink_path("nothing"), -ENOENT);
+    ck_assert_ptr_null(strstr(cat(".terrainfs/errors.log"), "nothing"));
+}
+END_TEST
+
+START_TEST(session_logs_what_cannot_be_moved_there)
+{
+    ck_assert_int_eq(rename_path("chunks/0_0_0", "away"), -EPERM);
+    ck_assert_ptr_nonnull(
+        strstr(cat(".terrainfs/errors.log"), "chunks/0_0_0: a chunk moves to a coordinate"));
+}
+END_TEST
+
+START_TEST(session_says_when_something_was_refused)
+{
+    int year, day, seconds;
+    ck_assert_int_eq(unlink_path("all.txt"), -EPERM);
+    const char *time = strrchr(cat(".terrainfs/errors.log"), '(');
+    ck_assert_ptr_nonnull(time);
+    ck_assert_int_eq(sscanf(time, "(%4d-%*2d-%2d %*2d:%*2d:%2d)", &year, &day, &seconds), 3);
+    ck_assert_int_ge(year, 2024);
+}
+END_TEST
+
+START_TEST(session_forgets_a_refused_document_when_its_file_is_mended)
+{
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "no 1 good"), -EBADMSG);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "nor 2"), -EBADMSG);
+    ck_assert_int_eq(put("chunks/-2_3_4/text.txt", "3"), -EBADMSG);
+    ck_assert_int_eq(sync_directory("chunks"), 0); /* the last closes are through */
+    ck_assert_str_eq(list(".terrainfs/rejected/chunks"), ". .. 0_0_0 1_0_0 -2_3_4 ");
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "good"), 0);
+    ck_assert_str_eq(list(".terrainfs/rejected/chunks"), ". .. 1_0_0 -2_3_4 ");
+    ck_assert_int_eq(put("t", "good"), 0);
+    ck_assert_int_eq(rename_path("t", "chunks/1_0_0/text.txt"), 0);
+    ck_assert_str_eq(list(".terrainfs/rejected/chunks"), ". .. -2_3_4 ");
+    ck_assert_int_eq(tfs_session_finish(session), 3);
+    ck_assert_ptr_nonnull(strstr(messages, "1 refused text is kept in "));
+}
+END_TEST
+
+START_TEST(session_that_saw_every_refused_document_mended_ends_well)
+{
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "no 1 good"), -EBADMSG);
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "good"), 0);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+    ck_assert_ptr_null(tfs_session_left(session));
+}
+END_TEST
+
+START_TEST(session_keeps_no_empty_document_aside)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR | O_TRUNC);
+    ck_assert_int_eq(close_file(handle), 0); /* it wrote nothing */
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_ptr_nonnull(strstr(messages, TEXT ":"));
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "filled"), 0);
+    ck_assert(!exists(".terrainfs/rejected/chunks"));
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+}
+END_TEST
+
+/* vim writes its backup back when a write fails, before the kernel tells that the first handle is
+ * gone. */
+START_TEST(session_keeps_a_refused_document_when_the_file_is_opened_again)
+{
+    struct tfs_handle *refused = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(refused, 0, "1"), 0);
+    ck_assert_int_eq(flush(refused), -EBADMSG);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "zero"), 0);
+    tfs_session_release(session, refused);
+    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "1");
+    ck_assert_int_eq(tfs_session_finish(session), 3);
+}
+END_TEST
+
+/* (cat a; cat b) > f: the close between the two sees half a document. */
+START_TEST(session_forgets_what_it_kept_when_the_whole_document_is_good)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDWR | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "1"), 0);
+    ck_assert_int_eq(flush(handle), -EBADMSG);
+    ck_assert(exists(".terrainfs/rejected/chunks/0_0_0/text.txt"));
+    ck_assert_int_eq(write_text(handle, 0, "good"), 0);
+    ck_assert_int_eq(flush(handle), 0);
+    ck_assert(!exists(".terrainfs/rejected/chunks"));
+    tfs_session_release(session, handle);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+}
+END_TEST
+
+START_TEST(session_truncate_by_name_is_validated_at_once)
+{
+    struct tfs_attr attr;
+    struct answer a;
+    struct stat values = {.st_size = 0};
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
+    answer_init(&a);
+    tfs_session_setattr(session, attr.id, NULL, &values, TFS_SET_SIZE, REPLY(&a));
+    ck_assert_int_eq(answer_wait(&a), -EBADMSG);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
+    values.st_size = 2;
+    answer_init(&a);
+    tfs_session_setattr(session, attr.id, NULL, &values, TFS_SET_SIZE, REPLY(&a));
+    ck_assert_int_eq(answer_wait(&a), 0);
+    ck_assert_int_eq(a.attr.st.st_size, 2);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "ze");
+}
+END_TEST
+
+START_TEST(session_pending_document_has_a_cap)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY);
+    ck_assert_int_eq(write_text(handle, UINT64_C(1) << 40, "x"), -EFBIG);
+    ck_assert_int_eq(close_file(handle), 0);
+}
+END_TEST
+
+START_TEST(session_append_goes_to_the_end_whatever_the_caller_believes)
+{
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(handle, 40, "more"), 0);
+    ck_assert_int_eq(close_file(handle), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "zeromore");
+}
+END_TEST
+
+START_TEST(session_open_wants_a_fresh_look_after_the_size_changed)
+{
+    struct tfs_attr attr;
+    struct tfs_handle *handle;
+    bool keep;
+    ck_assert_int_eq(look("chunks/0_0_0/raw.bin", &attr), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "longer"), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, 1, &handle, &keep), -ESTALE);
+    ck_assert_int_eq(look("chunks/0_0_0/raw.bin", &attr), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, 1, &handle, &keep), 0);
+    ck_assert(!keep);
+    tfs_session_release(session, handle);
+}
+END_TEST
+
+/* Each replacement gives the name another id. */
+START_TEST(session_open_wants_one_fresh_look_however_often_the_file_is_replaced)
+{
+    struct tfs_attr first, second;
+    struct tfs_handle *handle;
+    bool keep;
+    ck_assert_int_eq(put("chunks/0_0_0/.tmp", "two"), 0);
+    ck_assert_int_eq(rename_path("chunks/0_0_0/.tmp", "chunks/0_0_0/text.txt"), 0);
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &first), 0);
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "three"), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, first.id, O_RDONLY, 2, &handle, &keep),
+                     -ESTALE);
+    ck_assert_int_eq(put("chunks/0_0_0/.tmp", "four"), 0);
+    ck_assert_int_eq(rename_path("chunks/0_0_0/.tmp", "chunks/0_0_0/text.txt"), 0);
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &second), 0);
+    ck_assert_uint_ne(second.id, first.id);
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "sixsix"), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, second.id, O_RDONLY, 2, &handle, &keep), 0);
+    ck_assert_str_eq(text_of_handle(handle, second.id), "sixsix");
+    tfs_session_release(session, handle);
+}
+END_TEST
+
+START_TEST(session_mtime_moves_with_the_content_only)
+{
+    struct tfs_attr before, after, other;
+    ck_assert_int_eq(look("chunks/1_0_0/raw.bin", &before), 0);
+    ck_assert_int_eq(look("chunks/1_0_0/part/note.txt", &other), 0);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "uno"), 0);
+    ck_assert_int_eq(look("chunks/1_0_0/raw.bin", &after), 0);
+    ck_assert_int_ne(after.st.st_mtim.tv_nsec, before.st.st_mtim.tv_nsec);
+    ck_assert_int_eq(look("chunks/1_0_0/part/note.txt", &after), 0);
+    ck_assert_int_eq(after.st.st_mtim.tv_sec, other.st.st_mtim.tv_sec);
+}
+END_TEST
+
+/* ---- in the middle of something -------------------------------------------------------------- */
+
+static struct tfs_handle *other_handle;
+
+static struct answer other_answer, next_answer;
+
+static void flush_other(void)
+{
+    tfs_session_flush(session, other_handle, 1, REPLY(&other_answer));
+}
+
+static void release_other(void)
+{
+    tfs_session_release(session, other_handle);
+}
+
+START_TEST(session_flush_waits_for_a_validation_under_way)
+{
+    other_handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_as(other_handle, 1, 0, "abc"), 0);
+    ck_assert_int_eq(write_as(other_handle, 2, 3, "def"), 0);
+    answer_init(&other_answer);
+    fake_disk.during[FAKE_PUT] = flush_other;
+    fake_disk.fail = -ENOSPC;
+    ck_assert_int_eq(flush_as(other_handle, 2), -ENOSPC);
+    ck_assert_int_eq(answer_wait(&other_answer), -ENOSPC);
+    fake_disk.fail = 0;
+    ck_assert_int_eq(flush_as(other_handle, 2), 0); /* it is told until its bytes are saved */
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abcdef");
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+static void write_more(void)
+{
+    ck_assert_int_eq(write_as(other_handle, 1, 3, "def"), 0);
+}
+
+/* What is being taken says nothing of what came behind it. */
+START_TEST(session_takes_what_was_written_while_it_took_a_draft)
+{
+    other_handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_as(other_handle, 1, 0, "abc"), 0);
+    fake_disk.during[FAKE_PUT] = write_more;
+    ck_assert_int_eq(flush_as(other_handle, 1), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abc");
+    ck_assert_int_eq(flush_as(other_handle, 1), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abcdef");
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+static void append_more(void)
+{
+    ck_assert_int_eq(write_as(other_handle, 1, 0, "def"), 0);
+}
+
+START_TEST(session_appends_what_was_written_while_it_appended_behind_others)
+{
+    other_handle = open_path(TEXT, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_as(other_handle, 1, 0, "abc"), 0);
+    ck_assert_int_eq(put(TEXT, "other"), 0);
+    fake_disk.during[FAKE_PUT] = append_more;
+    ck_assert_int_eq(flush_as(other_handle, 1), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "otherabc");
+    ck_assert_int_eq(flush_as(other_handle, 1), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "otherabcdef");
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+/* ---- on the way to a journal ----------------------------------------------------------------- */
+
+static bool answered_early;
+
+/* While the journal is begun, which needs to know what the save holds. */
+static int hash_while_another_closes(struct tfs_save *of, struct tfs_key file,
+                                     struct tfs_hash *hash, struct stat *st, struct tfs_error *err)
+{
+    (void)of;
+    (void)file;
+    (void)st;
+    (void)err;
+    flush_other();
+    pthread_mutex_lock(&other_answer.lock);
+    answered_early = other_answer.done;
+    pthread_mutex_unlock(&other_answer.lock);
+    *hash = (struct tfs_hash){0};
+    return 0;
+}
+
+static const struct tfs_journal_files waiting = {.hash = hash_while_another_closes};
+
+/* On a save of that path whose journal begins with what `hash` says. */
+static void open_journaling(char *path, const struct tfs_journal_files *one)
+{
+    static struct tfs_container journaling;
+    struct tfs_save *opened = fake_save_create();
+
+    tfs_session_close(session);
+    free(opened->path);
+    opened->path = path;
+    journaling = *opened->container;
+    journaling.journal = one;
+    opened->container = &journaling;
+    open_save_with(opened, (struct tfs_session_options){.commit_seconds = 3600});
+}
+
+/* Its bytes were accepted with those of the first close, and no journal holds them yet. */
+START_TEST(session_close_waits_for_the_journal_that_another_close_writes)
+{
+    char directory[] = "/tmp/fake-XXXXXX", *path;
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    ck_assert_int_gt(asprintf(&path, "%s/fake.save", directory), 0);
+    open_journaling(path, &waiting);
+    other_handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_as(other_handle, 2, 0, "abc"), 0);
+    ck_assert_int_eq(write_as(other_handle, 1, 3, "def"), 0);
+    answer_init(&other_answer);
+    answered_early = true;
+    ck_assert_int_eq(flush_as(other_handle, 2), 0);
+    ck_assert_int_eq(answer_wait(&other_answer), 0);
+    ck_assert(!answered_early);
+    ck_assert_int_eq(fake_disk.commits, 0);
+    tfs_session_release(session, other_handle);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+    ck_assert_int_eq(rmdir(directory), 0);
+}
+END_TEST
+
+static int hash_of_nothing(struct tfs_save *of, struct tfs_key file, struct tfs_hash *hash,
+                           struct stat *st, struct tfs_error *err)
+{
+    (void)of;
+    (void)file;
+    (void)st;
+    (void)err;
+    *hash = (struct tfs_hash){0};
+    return 0;
+}
+
+static const struct tfs_journal_files of_nothing = {.hash = hash_of_nothing};
+
+/* Where there cannot be a journal, the save takes the edit at once, and a full disk is told. */
+START_TEST(session_close_hears_that_neither_journal_nor_save_can_be_written)
+{
+    open_journaling(strdup("/dev/null/fake.save"), &of_nothing);
+    fake_disk.fail = -ENOSPC;
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "later"), -ENOSPC);
+    fake_disk.fail = 0;
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "now"), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "later");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "now|note");
+    ck_assert_int_ge(fake_disk.commits, 1);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+}
+END_TEST
+
+START_TEST(session_close_during_a_validation_keeps_refused_bytes)
+{
+    struct answer a;
+    answer_init(&a);
+    other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(other_handle, 0, "b4d"), 0);
+    fake_disk.during[FAKE_PUT] = release_other;
+    tfs_session_flush(session, other_handle, 1, REPLY(&a));
+    ck_assert_int_eq(answer_wait(&a), -EBADMSG);
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "b4d");
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
+}
+END_TEST
+
+/* RELEASE comes when close(2) has long returned, and is processed later still: the next writer may
+ * have begun. */
+static void next_writer_begins(void)
+{
+    release_other();
+    other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(other_handle, 0, "hal"), 0);
+}
+
+START_TEST(session_late_release_does_not_validate_what_the_next_writer_has_begun)
+{
+    other_handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(other_handle, 0, "first"), 0);
+    ck_assert_int_eq(flush(other_handle), 0);
+    fake_disk.during[FAKE_PUT] = next_writer_begins;
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "busy"), 0);
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "first");
+    ck_assert_int_eq(write_text(other_handle, 3, "f"), 0);
+    ck_assert_int_eq(flush(other_handle), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "half");
+    release_other();
+}
+END_TEST
+
+static void open_other(void)
+{
+    other_handle = open_path("chunks/0_0_0/text.txt", O_RDONLY);
+}
+
+START_TEST(session_reader_that_comes_during_a_rename_sees_a_whole_file)
+{
+    ck_assert_int_eq(put("t", "fresh"), 0);
+    fake_disk.during[FAKE_COMMIT] = open_other;
+    ck_assert_int_eq(rename_path("t", "chunks/0_0_0/text.txt"), 0);
+    ck_assert_str_eq(text_of_handle(other_handle, 0), "zero");
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+static void write_other(void)
+{
+    ck_assert_int_eq(write_text(other_handle, 3, "more"), 0);
+}
+
+START_TEST(session_bytes_written_during_a_rename_are_validated_at_close)
+{
+    other_handle = open_path("t", O_WRONLY);
+    ck_assert_int_eq(write_text(other_handle, 0, "abc"), 0);
+    fake_disk.during[FAKE_COMMIT] = write_other;
+    ck_assert_int_eq(rename_path("t", "chunks/0_0_0/text.txt"), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abc");
+    ck_assert_int_eq(flush(other_handle), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abcmore");
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+/* Two jobs for one batch: a rename, which is undone when the disk fails, and an edit behind it. */
+static void rename_and_flush_other(void)
+{
+    const char *name;
+    uint64_t chunk = parent_of("chunks/0_0_0/text.txt", &name);
+    tfs_session_rename(session, 1, "t", chunk, "text.txt", false, REPLY(&next_answer));
+    flush_other();
+}
+
+START_TEST(session_undo_spares_later_edits_of_the_same_chunk)
+{
+    ck_assert_int_eq(put("t", "abc"), 0);
+    other_handle = open_path("chunks/0_0_0/part/note.txt", O_WRONLY);
+    ck_assert_int_eq(write_text(other_handle, 0, "note"), 0);
+    answer_init(&other_answer);
+    answer_init(&next_answer);
+    fake_disk.during[FAKE_PUT] = rename_and_flush_other;
+    fake_disk.fail = -ENOSPC;
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "uno"), -ENOSPC);
+    ck_assert_int_eq(answer_wait(&next_answer), -ENOSPC);
+    ck_assert_int_eq(answer_wait(&other_answer), -ENOSPC);
+    fake_disk.fail = 0;
+    ck_assert_int_eq(flush(other_handle), 0);
+    ck_assert_ptr_nonnull(strstr(fake_blob(save->doc, 0), "|note"));
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+START_TEST(session_renames_onto_an_absent_file_that_is_still_open)
+{
+    struct tfs_handle *reader = open_path("chunks/1_0_0/part/note.txt", O_RDONLY);
+    ck_assert_int_eq(put("chunks/1_0_0/raw.bin", "one"), 0);
+    ck_assert_int_eq(put("t", "new"), 0);
+    ck_assert_int_eq(rename_path("t", "chunks/1_0_0/part/note.txt"), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|new");
+    tfs_session_release(session, reader);
+}
+END_TEST
+
+/* ---------------------------------------------------------------------------------------------- */
+
+static const TTest *const *const tests[] = {
+    &session_shows_a_draft_to_who_wrote_it_alone,
+    &session_shows_the_size_of_a_created_file_and_nothing_of_its_text,
+    &session_commits_when_a_writer_closes_and_for_nobody_else,
+    &session_commits_for_everybody_when_many_wrote,
+    &session_keeps_the_time_that_was_set_before_a_close,
+    &session_appends_nothing_behind_others_once_it_was_cut_shorter,
+    &session_takes_a_draft_whose_file_was_written_with_the_same_text,
+    &session_refuses_no_write_in_a_new_directory,
+    &session_appends_to_what_a_new_chunk_holds,
+    &session_creates_anew_in_a_new_chunk_for_who_copies,
+    &session_logs_every_refusal,
+    &session_logs_what_cannot_be_moved_there,
+    &session_says_when_something_was_refused,
+    &session_forgets_a_refused_document_when_its_file_is_mended,
+    &session_that_saw_every_refused_document_mended_ends_well,
+    &session_keeps_no_empty_document_aside,
+    &session_keeps_a_refused_document_when_the_file_is_opened_again,
+    &session_forgets_what_it_kept_when_the_whole_document_is_good,
+    &session_truncate_by_name_is_validated_at_once,
+    &session_pending_document_has_a_cap,
+    &session_append_goes_to_the_end_whatever_the_caller_believes,
+    &session_open_wants_a_fresh_look_after_the_size_changed,
+    &session_open_wants_one_fresh_look_however_often_the_file_is_replaced,
+    &session_mtime_moves_with_the_content_only,
+    &session_flush_waits_for_a_validation_under_way,
+    &session_takes_what_was_written_while_it_took_a_draft,
+    &session_appends_what_was_written_while_it_appended_behind_others,
+    &session_close_waits_for_the_journal_that_another_close_writes,
+    &session_close_hears_that_neither_journal_nor_save_can_be_written,
+    &session_close_during_a_validation_keeps_refused_bytes,
+    &session_late_release_does_not_validate_what_the_next_writer_has_begun,
+    &session_reader_that_comes_during_a_rename_sees_a_whole_file,
+    &session_bytes_written_during_a_rename_are_validated_at_close,
+    &session_undo_spares_later_edits_of_the_same_chunk,
+    &session_renames_onto_an_absent_file_that_is_still_open,
+};
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("session handles");
+
+    session_case(s, tests, sizeof(tests) / sizeof(tests[0]));
+    return s;
+}
+
+UNIT_MAIN(suite)
