@@ -22,7 +22,6 @@ static struct {
     pthread_cond_t come;
     int published, answered, logged, turned, ticks;
     char message[TFS_ERROR_TEXT];
-    bool editing;
 } told;
 
 /* A job that sets a chunk of the fake save. */
@@ -68,13 +67,6 @@ static void on_publish(void *arg, struct tfs_store *of, const struct tfs_publica
     ck_assert_ptr_ne(change->before, change->after);
     told.published++;
     tfs_store_show(of, change);
-}
-
-static bool on_editing(void *arg, struct tfs_store *of)
-{
-    (void)arg;
-    (void)of;
-    return told.editing;
 }
 
 static void on_turned(void *arg, struct tfs_store *of)
@@ -147,7 +139,6 @@ static void start(struct tfs_store_options options)
 {
     const struct tfs_store_client client = {
         .publish = on_publish,
-        .is_editing = on_editing,
         .turned = on_turned,
         .answer = on_answer,
         .log = on_log,
@@ -412,19 +403,6 @@ END_TEST
 
 /* ---- jobs that wait -------------------------------------------------------------------------- */
 
-START_TEST(store_runs_a_waiting_job_when_it_is_woken)
-{
-    int sequence = 0;
-    struct set_job waiting = {.x = 0, .blob = "after", .waits = 1, .sequence = &sequence};
-    submit(&waiting);
-    ck_assert_int_eq(barrier(), 0); /* others do not wait for it */
-    ck_assert_int_eq(sequence, 0);
-    tfs_store_wake(store);
-    ck_assert_int_eq(answer_of(&waiting), 0);
-    ck_assert_str_eq(shown(0), "after");
-}
-END_TEST
-
 START_TEST(store_lets_nothing_wait_at_the_end)
 {
     struct set_job waiting = {.x = 0, .blob = "last", .waits = 100};
@@ -445,19 +423,6 @@ START_TEST(store_reads_a_changed_save_again_when_nothing_is_lost_by_it)
     ck_assert_int_eq(barrier(), 0);
     ck_assert_str_eq(shown(0), "theirs");
     ck_assert(tfs_store_current(store, NULL));
-}
-END_TEST
-
-START_TEST(store_asks_when_something_is_being_written)
-{
-    told.editing = true;
-    outside_change(1, "theirs");
-    ck_assert_int_eq(set_chunk(0, "ours"), -ESTALE);
-    ck_assert_int_eq(fake_disk.commits, 0);
-    ck_assert_str_eq(shown(0), "ours");
-    ck_assert_str_eq(shown(1), "one|note");
-    ck_assert_ptr_nonnull(strstr(told.message, "unmount to get the edits"));
-    tfs_doc_unref(fake_disk.theirs);
 }
 END_TEST
 
@@ -557,10 +522,8 @@ static const TTest *const *const tests[] = {
     &store_takes_an_operation_back_from_under_a_later_edit,
     &store_gives_the_slot_of_an_undone_chunk_to_no_other,
     &store_gives_the_slot_of_an_undone_chunk_to_none_that_comes_from_outside,
-    &store_runs_a_waiting_job_when_it_is_woken,
     &store_lets_nothing_wait_at_the_end,
     &store_reads_a_changed_save_again_when_nothing_is_lost_by_it,
-    &store_asks_when_something_is_being_written,
     &store_says_that_a_save_cannot_be_read_and_that_it_can_again,
     &store_with_a_full_journal_writes_a_save_on_a_full_disk_no_oftener_than_it_should,
     &store_serves_many_threads,

@@ -71,7 +71,6 @@ static int reload(struct tfs_store *store, struct tfs_error *err)
     if (result != -ENOMEM)
         store->broken = result;
     if (result == 0) {
-        store->outside = true;
         pthread_mutex_lock(&store->lock);
         store->st = store->save->st;
         pthread_mutex_unlock(&store->lock);
@@ -224,8 +223,6 @@ int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
 
     if (store->save->doc->version == committed->version)
         return 0;
-    /* Others read back what they wrote; these commit beside what other programs did. */
-    store->outside = store->outside || tfs_container_is_database(store->save->container);
     if (store->shown == committed)
         return show_saved(store, err);
     store->unshown = true;
@@ -415,14 +412,10 @@ static bool disputes(struct tfs_store *store)
            tfs_doc_diff(store->save->doc, store->shown, is_disputed, &dispute) != 0;
 }
 
-/* Changed others only what our edits leave alone? What is being written is for what the file was
- * before, so nobody may be at that. */
+/* Changed others only what our edits leave alone? */
 static bool is_undisputed(struct tfs_store *store)
 {
-    return store->broken == 0 && !store->unshown && tfs_store_differs(store) &&
-           !(store->client.is_editing != NULL &&
-             store->client.is_editing(store->client.arg, store)) &&
-           !disputes(store);
+    return store->broken == 0 && !store->unshown && tfs_store_differs(store) && !disputes(store);
 }
 
 static int fail_conflict(struct tfs_error *err)

@@ -54,7 +54,7 @@ struct tfs_store {
     pthread_mutex_t io;
 
     pthread_mutex_t lock;
-    pthread_cond_t work; /* the queue, `woken` or `stop` changed */
+    pthread_cond_t work; /* the queue or `stop` changed */
     struct tfs_doc *shown, *saved;
     struct tfs_key *keys; /* slot -> coordinate; group UINT32_MAX: gone */
     uint32_t key_count;
@@ -62,7 +62,7 @@ struct tfs_store {
     uint64_t commits;
     size_t journal_edits; /* that only the journal holds */
     struct tfs_job *queue, **queue_end;
-    bool woken, stop;
+    bool stop;
 
     pthread_mutex_t journal_lock;
     struct tfs_journal *journal;    /* NULL: none. Set by the thread */
@@ -72,7 +72,6 @@ struct tfs_store {
     /* The thread's own. */
     pthread_t thread;
     bool started;
-    bool outside;  /* save->doc was read again, and has what another program wrote */
     bool unshown;  /* save->doc was read, but could not be shown yet: nothing is edited before */
     bool conflict; /* the save changed under our edits, and the log says so */
     struct tfs_rewrite_work rewrite;

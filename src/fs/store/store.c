@@ -170,10 +170,7 @@ static void publish(struct tfs_store *store, struct tfs_publication change)
 
 void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, bool reread)
 {
-    const bool outside = reread && store->outside;
-
-    store->outside = store->outside && !reread;
-    publish(store, (struct tfs_publication){.after = doc, .reread = reread, .outside = outside});
+    publish(store, (struct tfs_publication){.after = doc, .reread = reread});
 }
 
 void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc,

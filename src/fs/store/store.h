@@ -22,8 +22,7 @@ struct tfs_job;
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* What `apply` returns when the job has to wait: it is called again when `until` is past, or after
- * tfs_store_wake. */
+/* What `apply` returns when the job has to wait: it is called again when `until` is past. */
 #define TFS_JOB_WAITS (-EINPROGRESS)
 
 /* Both are called by the store's thread, without a lock; both may be NULL. */
@@ -61,7 +60,6 @@ struct tfs_publication {
     struct tfs_doc *before, *after;
     uint64_t self;  /* as given to tfs_store_accept; 0: none */
     bool reread;    /* `after` stands on what was read from disk: slots may mean other chunks */
-    bool outside;   /* and has what another program wrote */
     bool completed; /* `after` says what `before` does, and has chunks that were not read then */
     struct tfs_doc *saved; /* if reread: what is on disk; NULL: the save's document */
 };
@@ -71,8 +69,6 @@ struct tfs_store_client {
     void *arg;
     /* Calls tfs_store_show once, under whatever must change together with the document. */
     void (*publish)(void *arg, struct tfs_store *store, const struct tfs_publication *change);
-    /* Is anything being written that the store has not seen? A reload would be a conflict. */
-    bool (*is_editing)(void *arg, struct tfs_store *store);
     /* The save cannot be read any more, or can again: every file reads differently. */
     void (*turned)(void *arg, struct tfs_store *store);
     /* Does what is due, which may submit jobs. `last`: everything is due. Returns when there will
@@ -127,8 +123,6 @@ bool tfs_store_current(struct tfs_store *store, const struct tfs_key *chunk);
 
 /* Queues the job: the store's, until it is answered. */
 void tfs_store_submit(struct tfs_store *store, struct tfs_job *job);
-/* What jobs wait for may be there now. */
-void tfs_store_wake(struct tfs_store *store);
 
 /* ---- for jobs, by the store's thread --------------------------------------------------------- */
 

@@ -43,14 +43,6 @@ void tfs_store_submit(struct tfs_store *store, struct tfs_job *job)
     pthread_mutex_unlock(&store->lock);
 }
 
-void tfs_store_wake(struct tfs_store *store)
-{
-    pthread_mutex_lock(&store->lock);
-    store->woken = true;
-    pthread_cond_signal(&store->work);
-    pthread_mutex_unlock(&store->lock);
-}
-
 /* ---- durability ------------------------------------------------------------------------------ */
 
 /* Where what is accepted by a batch goes before its answers. */
@@ -243,14 +235,13 @@ static int apply_job(struct tfs_store *store, struct tfs_job *job, int outside, 
     return job->kind->apply != NULL ? job->kind->apply(job, last) : 0;
 }
 
-static bool is_editing(struct tfs_store *store, const struct tfs_job *jobs)
+static bool is_editing(const struct tfs_store *store, const struct tfs_job *jobs)
 {
     bool editing = tfs_store_differs(store);
 
     for (const struct tfs_job *job = jobs; job != NULL; job = job->next)
         editing = editing || (job->undo && !job->anew);
-    return editing ||
-           (store->client.is_editing != NULL && store->client.is_editing(store->client.arg, store));
+    return editing;
 }
 
 /* Do the jobs only read chunks, in files that are as they were read? */
@@ -379,30 +370,22 @@ static int64_t queue_deadline(struct tfs_store *store)
 {
     int64_t deadline = 0;
 
-    for (struct tfs_job *job = store->queue; job != NULL; job = job->next) {
-        if (store->woken)
-            job->until = 0;
+    for (const struct tfs_job *job = store->queue; job != NULL; job = job->next)
         deadline = tfs_sooner(deadline, job->until != 0 ? job->until : 1);
-    }
-    store->woken = false;
     return deadline;
 }
 
-/* Waits until `deadline`, for a job or for the end; for nothing more when it was woken. Returns the
- * jobs to do. */
+/* Waits until `deadline`, for a job or for the end. Returns the jobs to do. */
 static struct tfs_job *wait_for_jobs(struct tfs_store *store, int64_t deadline, bool *last)
 {
     pthread_mutex_lock(&store->lock);
-    for (bool woken = false; !store->stop && !woken; woken = store->woken) {
-        if (store->rewrite.state == TFS_REWRITE_ENDED)
-            break;
+    while (!store->stop && store->rewrite.state != TFS_REWRITE_ENDED) {
         int64_t until = tfs_sooner(deadline, queue_deadline(store));
         int64_t left = until - tfs_store_now(store);
         if (left <= 0)
             break;
         (void)tfs_cond_wait_until(&store->work, &store->lock, tfs_now_ms() + left);
     }
-    (void)queue_deadline(store);
     *last = store->stop;
     struct tfs_job *jobs = *last ? NULL : take_jobs(store, false);
     pthread_mutex_unlock(&store->lock);
