@@ -666,6 +666,23 @@ START_TEST(array_cut_to_nothing_while_it_is_taken_is_another_text)
 }
 END_TEST
 
+/* The kernel tells of the last close after close(2) has returned. */
+START_TEST(session_shows_an_array_as_it_was_as_soon_as_a_close_was_refused)
+{
+    struct tfs_attr attr, after;
+
+    open_database();
+    save->options.views = TFS_VIEWS_ARRAYS;
+    ck_assert_int_eq(look(ARRAY, &attr), 0);
+    struct tfs_handle *handle = open_path(ARRAY, O_RDWR);
+    ck_assert_int_eq(write_text(handle, (uint64_t)attr.st.st_size, "more"), 0);
+    ck_assert_int_eq(flush(handle), -EBADMSG);
+    ck_assert_int_eq(look(ARRAY, &after), 0);
+    ck_assert_int_eq(after.st.st_size, attr.st.st_size);
+    tfs_session_release(session, handle);
+}
+END_TEST
+
 static Suite *godot_session_suite(void)
 {
     Suite *suite = suite_create("godot_session");
@@ -680,6 +697,7 @@ static Suite *godot_session_suite(void)
     tcase_add_test(tcase, removal_waits_until_the_lock_is_gone);
     tcase_add_test(tcase, appended_line_takes_the_removal_of_its_chunk_along);
     tcase_add_test(tcase, array_cut_to_nothing_while_it_is_taken_is_another_text);
+    tcase_add_test(tcase, session_shows_an_array_as_it_was_as_soon_as_a_close_was_refused);
     tcase_add_checked_fixture(away, setup, teardown);
     tcase_set_timeout(away, 60);
     tcase_add_loop_test(away, save_that_was_away_for_a_moment_is_read_and_edited_again, 0,

@@ -259,15 +259,14 @@ static void accept(struct tfs_session *s, struct tfs_inode *inode)
     tfs_notify_stale(s->notify, inode->id);
 }
 
-/* At a close that refuses what was written anew, the array shows what is accepted again. What a
- * mapping wrote stays in it. */
+/* At a close that is refused, the array shows what is accepted again: what was written is in
+ * rejected/, and no RELEASE need come before that is seen. */
 static bool is_let_go(const struct tfs_work *work, struct tfs_inode *inode)
 {
     struct tfs_session *s = work->branch->session;
     struct tfs_open_array *array = inode->array;
 
-    if (work->job.barrier || array->pages->base != NULL || inode->past_why != NULL ||
-        lay_anew(s, array, shown_of(s, array)) < 0)
+    if (work->job.barrier || inode->past_why != NULL || lay_anew(s, array, shown_of(s, array)) < 0)
         return false;
     array->failed = 0;
     tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
