@@ -16,7 +16,6 @@
 #include "commands/cli.h"
 #include "formats/chosen.h"
 
-#define COMMIT_MAX  86400
 #define THREADS_MAX 256
 #define READ_MIN    4096 /* the kernel takes no less */
 #define READ_MAX    (UINT64_C(1) << 30)
@@ -37,8 +36,7 @@ void tfs_options_release(struct tfs_mount_options *options)
 {
     free(options->fuse_options);
     free(options->backup);
-    free(options->unsaved);
-    options->fuse_options = options->backup = options->unsaved = NULL;
+    options->fuse_options = options->backup = NULL;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -127,17 +125,17 @@ static int set_upgrade(struct tfs_mount_options *o, const char *value, struct tf
 
 static int set_commit(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
 {
-    uint64_t seconds = 0;
-    const char *end;
-    const bool named = strcmp(value, "auto") == 0 || strcmp(value, "close") == 0;
+    const bool is_auto = strcmp(value, "auto") == 0, is_close = strcmp(value, "close") == 0;
+    const bool digits = value[0] != '\0' && value[strspn(value, "0123456789")] == '\0';
 
-    if (!named && (!parse_digits(value, &seconds, &end) || *end != '\0' || seconds == 0 ||
-                   seconds > COMMIT_MAX))
+    if (digits)
         return tfs_fail(err, -EINVAL,
-                        "commit=%s: neither \"auto\" nor \"close\" nor seconds from 1 to %d", value,
-                        COMMIT_MAX);
-    o->commit_auto = strcmp(value, "auto") == 0;
-    o->commit_seconds = (int)seconds;
+                        "commit=%s: seconds are chosen no more: auto, the default, lets a journal "
+                        "take bursts of edits, and the save follows",
+                        value);
+    if (!is_auto && !is_close)
+        return tfs_fail(err, -EINVAL, "commit=%s: neither \"auto\" nor \"close\"", value);
+    o->commit_auto = is_auto;
     return 0;
 }
 
@@ -249,17 +247,6 @@ static int set_backup(struct tfs_mount_options *o, const char *value, struct tfs
     return named ? check_directory("backup", value, path, err) : 0;
 }
 
-static int set_unsaved(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
-{
-    char *path = absolute(value);
-
-    if (path == NULL)
-        return tfs_fail_memory(err);
-    free(o->unsaved);
-    o->unsaved = path;
-    return check_directory("unsaved", value, path, err);
-}
-
 /* ---- the table ------------------------------------------------------------------------------- */
 
 enum takes { NO_VALUE, VALUE, MAYBE_VALUE };
@@ -285,15 +272,12 @@ static const struct own_option {
      TFS_CLI_VIEWS},
     {"backup", MAYBE_VALUE, false, set_backup, "backup[=DIR|no]",
      "keep databases for undo too; keep all in DIR; keep nothing (no)", 0},
-    {"unsaved", VALUE, false, set_unsaved, "unsaved=DIR",
-     "where to keep what could not be saved (beside the save)", 0},
     {"ro", NO_VALUE, true, set_ro, "ro", "mount read-only", 0},
     {"remount", NO_VALUE, true, set_remount, "remount,ro", "make an existing mount read-only", 0},
     {"rw", NO_VALUE, true, set_rw, "rw", "mount for reading and writing (default)", 0},
     {"commit", VALUE, true, set_commit, "commit=WHEN",
      "close: close() returns when the save is on disk;\n"
-     "N: when a journal has the edit; the save follows within N seconds;\n"
-     "auto (default): as close, but in a burst of edits as N",
+     "auto (default): in a burst of edits when a journal has the edit",
      0},
     {"scratch", VALUE, true, set_scratch, "scratch=SIZE",
      "room for files that are not part of the save (64M)", 0},
@@ -378,6 +362,8 @@ static const struct no_option gone[] = {
     {"notify", "tail -f MOUNTPOINT/.terrainfs/errors.log shows what is refused"},
     {"conflict", "edits that wait for a save which another program changed get ESTALE, and are in "
                  "NAME.unsaved-DATE/ after the mount, which import takes"},
+    {"unsaved", "what could not be saved is in NAME.unsaved-DATE/ beside the save, or below "
+                "~/.local/state/terrainfs"},
     {"strict-names", "new names are stored and told: look at .terrainfs/errors.log, info.txt or "
                      "what put and import print"},
 };
@@ -476,7 +462,6 @@ struct tfs_open_options tfs_options_open(const struct tfs_mount_options *options
     return (struct tfs_open_options){
         .lock = lock,
         .upgrade = options->upgrade,
-        .unsaved = options->unsaved,
         .advice = true,
         .views = options->views,
         .later = options->later,

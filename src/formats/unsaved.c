@@ -24,7 +24,6 @@ struct tfs_unsaved_for tfs_unsaved_whose(const struct tfs_save *save)
         .name = save->name,
         .uid = save->st.st_uid,
         .gid = save->st.st_gid,
-        .directory = save->options.unsaved,
         .elsewhere = save->doc->facts != NULL && save->doc->facts->shipped,
     };
 }
@@ -72,7 +71,7 @@ static char *state_directory(void);
 
 static char *beside(const struct tfs_unsaved_for *save)
 {
-    return save->directory != NULL ? strdup(save->directory) : tfs_file_directory(save->path);
+    return tfs_file_directory(save->path);
 }
 
 /* The next directory in `dir` that an earlier mount may have made for the save; NULL: no more. */
@@ -109,7 +108,7 @@ static bool has_one_beside(const struct tfs_unsaved_for *save)
 /* Beside a save there is at most one, so that they do not fill a folder of saves. */
 static bool is_state_first(const struct tfs_unsaved_for *save)
 {
-    return save->directory == NULL && (save->elsewhere || has_one_beside(save));
+    return save->elsewhere || has_one_beside(save);
 }
 
 /* The directory in which the last part of `path` is, if it is `parent`, which is freed; else
@@ -144,8 +143,7 @@ static int open_earlier(struct tfs_unsaved *u, const char *name)
 static int open_again(struct tfs_unsaved *u, const char *directory)
 {
     const char *slash = strrchr(directory, '/');
-    const bool shipped = u->save->elsewhere && u->save->directory == NULL;
-    char *parent = shipped ? NULL : if_parent(beside(u->save), directory, slash);
+    char *parent = u->save->elsewhere ? NULL : if_parent(beside(u->save), directory, slash);
 
     if (parent == NULL && is_state_first(u->save))
         parent = if_parent(state_directory(), directory, slash);
@@ -370,7 +368,6 @@ static int store_in(struct tfs_unsaved *u, const char *parent, tfs_unsaved_fill 
     return fill_open(u, fill, arg);
 }
 
-/* In the directory that the user named, or beside the save. */
 static int store_beside(struct tfs_unsaved *u, tfs_unsaved_fill fill, void *arg)
 {
     char *parent = beside(u->save);

@@ -18,7 +18,6 @@ struct tfs_unsaved_for {
     const char *name; /* its last component */
     uid_t uid;        /* its owner, who may read what root keeps */
     gid_t gid;
-    const char *directory; /* where to keep it before all other places; NULL */
     bool elsewhere; /* beside the save only where there is no other place (tfs_facts.shipped) */
     bool whole;     /* a journal has it: where not all can be stored, no new directory stays */
 };

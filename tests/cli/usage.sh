@@ -79,14 +79,15 @@ rm ./--stat
 usage "-o without value" 'needs a value: -o' info -o
 usage "an unknown format" 'no format has this name; there is .*cosmic_reach' info -o format=doom save
 usage "an unknown option" 'nonsense: there is no such option' info -o nonsense save
-usage "a mount's option with a command" 'commit=5: this option is for a mount' info -o commit=5 save
+usage "a mount's option with a command" 'commit=auto: this option is for a mount' info -o commit=auto save
 usage "a size that is none" 'inflate=2X: not a size' info -o inflate=2X save
 usage "a size beyond 64 bits" 'not a size' info -o inflate=99999999999G save
 usage "a size without number" 'inflate=G: not a size' info -o inflate=G save
 usage "a value too much" 'upgrade=1: this option takes no value' info -o upgrade=1 save
 usage "a value too few" 'format: this option needs a value' info -o format save
 usage "a command behind options" 'written \./check' -o format=cosmic_reach check save
-usage "commit of nothing" 'commit=0: neither "auto"' -o commit=0 save mnt
+usage "commit of nothing" 'commit=: neither "auto"' -o commit= save mnt
+usage "seconds" 'commit=5: seconds are chosen no more: auto' -o commit=5 save mnt
 usage "commit of a word" 'commit=soon: neither "auto"' -o commit=soon save mnt
 usage "another word for ro" 'readonly: there is no such option; did you mean ro\?$' -o readonly save mnt
 usage "a view that there is not" 'views=voxel: there is no such view; there are voxels, ' -o views=voxel save mnt

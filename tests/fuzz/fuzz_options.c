@@ -12,9 +12,8 @@
 
 static void check_values(const struct tfs_mount_options *o, bool mounting)
 {
-    REQUIRE(o->commit_seconds >= 0 && o->commit_seconds <= 86400);
     REQUIRE(o->threads <= 256);
-    REQUIRE(mounting || (o->fuse_options == NULL && !o->read_only && o->commit_seconds == 0));
+    REQUIRE(mounting || (o->fuse_options == NULL && !o->read_only && o->commit_auto));
 }
 
 /* The number of operands that were taken. */
@@ -49,7 +48,7 @@ static void check(const uint8_t *data, size_t size, bool mounting)
     REQUIRE((a.fuse_options == NULL) == (b.fuse_options == NULL));
     REQUIRE(a.fuse_options == NULL || strcmp(a.fuse_options, b.fuse_options) == 0);
     REQUIRE(a.scratch_size == b.scratch_size && a.cache_size == b.cache_size &&
-            a.commit_seconds == b.commit_seconds && a.threads == b.threads);
+            a.commit_auto == b.commit_auto && a.threads == b.threads);
     tfs_options_release(&a);
     tfs_options_release(&b);
 }

@@ -45,8 +45,7 @@ static struct {
     char path[FUZZ_PATH];
     struct tfs_cursor in;
     struct open_file open[HANDLES];
-    bool single; /* the save is one file */
-    bool staging;
+    bool single;  /* the save is one file */
     bool outside; /* another program has written the save, */
     bool broken;  /* and last something that is none */
     bool against; /* edits stand against what it wrote */
@@ -217,7 +216,7 @@ static void check_file(const char *path)
     REQUIRE(attr.st.st_size == (off_t)shown.size);
     check_ids(&attr, tfs_buf_span(&shown));
     /* info.txt also tells what was found when the save was read. */
-    if (!w.renamed && !w.staging && !is_written(path) && strcmp(path, "info.txt") != 0) {
+    if (!w.renamed && !is_written(path) && strcmp(path, "info.txt") != 0) {
         REQUIRE(get_on_disk(path, &stored));
         if (!tfs_span_equal(tfs_buf_span(&shown), tfs_buf_span(&stored))) {
             fprintf(stderr, "%s reads\n%.*s---- and on disk\n%.*s", path, (int)shown.size,
@@ -268,7 +267,7 @@ static void check_all(unsigned step)
 
     settle();
     look_at_disk();
-    check_directory(w.staging);
+    check_directory(false);
     if (w.disk == NULL || w.broken || w.against)
         return;
     check_chunk(&root);
@@ -297,7 +296,7 @@ static void after_call(int result)
     REQUIRE(result != -EIO || w.broken);
     if (result == -ESTALE && w.outside)
         w.against = true;
-    if (result < 0 && w.single && !w.staging) {
+    if (result < 0 && w.single) {
         fuzz_save_read(w.path, &after);
         REQUIRE(tfs_span_equal(tfs_buf_span(&after), tfs_buf_span(&w.before)));
     }
@@ -461,7 +460,7 @@ static void do_flush(bool sync)
     before_call();
     int result = sync ? sync_file(open->handle) : flush(open->handle);
     after_call(result);
-    if (result == 0 && (open->own || (sync && open->dirty)) && held == 0 && (sync || !w.staging))
+    if (result == 0 && (open->own || (sync && open->dirty)) && held == 0)
         check_saved(open, tfs_buf_span(&text));
     if (result == 0 && (sync || open->own)) {
         for (unsigned i = 0; i < HANDLES; i++)
@@ -682,22 +681,18 @@ static void do_outside(void)
 static void begin(void)
 {
     const struct tfs_open_options open_options = {.lock = TFS_LOCK_EXCLUSIVE};
-    const unsigned choices = tfs_take_u8(&w.in);
+    (void)tfs_take_u8(&w.in);
     struct tfs_error err = {0};
 
     w.kind = kinds[w.index];
     w.single = w.kind != FUZZ_STREAM;
-    w.staging = choices % 4 == 3;
     if (w.single)
         make_variants(w.index);
     fuzz_save_clear(fuzz_save_dir());
     fuzz_save_make(w.kind, fuzz_save_dir(), w.path);
     REQUIRE(tfs_save_open(w.path, NULL, &open_options, &save, &err) == 0);
-    const struct tfs_session_options options = {.linger_ms = 3600000,
-                                                .commit_seconds = w.staging ? 3600 : 0,
-                                                .scratch_limit = 1 << 26,
-                                                .cache_limit = 1 << 16,
-                                                .exit_fd = -1};
+    const struct tfs_session_options options = {
+        .linger_ms = 3600000, .scratch_limit = 1 << 26, .cache_limit = 1 << 16, .exit_fd = -1};
     const struct tfs_events events = {0};
     REQUIRE(tfs_session_open(save, &options, &events, &session, &err) == 0);
     look_at_disk();

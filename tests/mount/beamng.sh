@@ -205,23 +205,24 @@ tiles_stay() {
 
 # ---- changes behind our back -----------------------------------------------------------------------------
 
-# The game raises the north-east corner, in a file of its own.
-game_saves() {
+# The game raises the north-east corner.
+game_writes() {
     "$PYTHON" -S -c '
 import sys
-data = bytearray(open(sys.argv[1], "rb").read())
-data[5 + 2 * 40000 - 2:5 + 2 * 40000] = (777).to_bytes(2, "little")
-open(sys.argv[1] + ".new", "wb").write(data)' "$S"
-    want mv "$S.new" "$S"
+with open(sys.argv[1], "r+b") as f:
+    f.seek(5 + 2 * 40000 - 2)
+    f.write((777).to_bytes(2, "little"))' "$S"
 }
 
 kept_as_files() {
+    needs_root || return
     make_ter --version 8 --size 200 "$S"
-    up -o commit=600
+    up
+    hold
     want sed -i '/z=00 /s/| *[0-9]*/|   555/' "$M/chunks/0_0_0/heights.txt"
     want convert "$M/extra/corners.png" -evaluate set 1 "PNG32:$D/corners.png"
     want cp "$D/corners.png" "$M/extra/corners.png"
-    game_saves
+    behind_its_back game_writes
     down 3
     want grep -q '| *555 ' "$S".unsaved-*/chunks/0_0_0/heights.txt
     want test -f "$(echo "$S".unsaved-*/heightmap.png)"

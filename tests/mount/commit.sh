@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# When edits reach the save: staging, fsync, sync, unmount in its ways, signals, and a disk that is full.
+# When edits reach the save: bursts, fsync, sync, unmount in its ways, signals, and a disk that is full.
 . "$(dirname "$0")/lib.sh"
 
 edit() {
@@ -11,59 +11,75 @@ in_save() {
     [ "$(region block "$S" ${V//,/ })" = "$1" ]
 }
 
-# Staged for ten minutes, so that what reaches the save before was forced.
-stages() {
-    up -o commit=600
+# waits NAME: an edit that is in the journal alone.
+waits() {
+    hold
+    edit "$1"
+    release
+}
+
+# What reaches the save sooner than the next try, seconds later, was forced.
+waits_until_it_is_forced() {
+    needs_root || return
+    up
+    hold
     edit base:one
     want cmp "$PRISTINE" "$S"
     want grep -qxF "$V,base:one" "$M/chunks/$C/voxels.csv"
     want grep -q ' base:one$' "$M/chunks/$C/blocks.txt"
+    release
     want sync "$M/chunks/$C/voxels.csv"
     want in_save base:one
-    edit base:two
-    want in_save base:one
+    waits base:two
     want py 'fd = os.open(a[0], os.O_RDONLY); os.fsync(fd)' "$M/chunks/$C2/blocks.txt"
     want in_save base:two
-    edit base:three
-    want in_save base:two
+    waits base:three
     want py '
 fd = os.open(a[0], os.O_RDWR)
 os.pwrite(fd, b"#\n", os.fstat(fd).st_size)
 os.fsync(fd)
 open(a[1], "wb").write(get(a[2]))' "$M/chunks/$C/voxels.csv" "$D/then" "$S"
     want in_save base:three
-    edit base:four
+    waits base:four
     down
     want in_save base:four
     changes "changed $C blocks"
 }
 
-stages_directories() {
-    up -o commit=600
+directories_wait() {
+    needs_root || return
+    up
+    hold
     want mkdir "$M/chunks/3_1_2"
     want mv "$M/chunks/$C" "$M/chunks/3_2_2"
     want rm -r "$M/chunks/$C2"
     want cmp "$PRISTINE" "$S"
     want grep -q . "$M/chunks/3_2_2/blocks.txt"
     wants_not [ -e "$M/chunks/$C2" ]
+    release
     down
     same 'changes' "$(region diff "$PRISTINE" "$S" | sort | paste -sd ,)" \
         "$(printf '%s\n' "added 3_1_2" "added 3_2_2" "removed $C" "removed $C2" | sort | paste -sd ,)"
 }
 
-# commit=5: a bad text is refused at close all the same.
-judges_when_staging() {
-    up -o commit=600
+# A bad text is refused at close, though the save would only follow.
+judges_in_a_burst() {
+    needs_root || return
+    up
+    hold
+    edit base:one
     same 'close' "$(py '
 fd = os.open(a[0], os.O_WRONLY | os.O_TRUNC)
 os.write(fd, b"nonsense")
 print(err(os.close, fd))' "$M/chunks/$C/blocks.txt")" EBADMSG
+    release
     down 3
-    want cmp "$PRISTINE" "$S"
+    changes "changed $C blocks"
 }
 
 saves_by_itself() {
-    up -o commit=1
+    up
+    edit base:first
     edit base:soon
     want soon in_save base:soon
     down
@@ -71,38 +87,26 @@ saves_by_itself() {
 }
 
 syncs_the_filesystem() {
-    up -o commit=600
-    edit base:synced
+    needs_root || return
+    up
+    waits base:synced
     want sync "$M/info.txt"
     want in_save base:synced
     down
 }
 
-# Many edits are few rewrites: inodes of the save seen while they run are counted.
-few_rewrites() {
-    local i seen start=$SECONDS
-    up -o commit=5
-    for i in {1..300}; do
-        edit "base:edit_$i"
-        stat -c %i.%Y.%Z "$S"
-    done >"$D/seen"
-    seen=$(sort -u "$D/seen" | wc -l)
-    want [ "$seen" -le $(((SECONDS - start) / 5 + 3)) ]
-    down
-    block_is "$V" base:edit_300
-}
-
-# foreground [OPTION...]: terrainfs -f in the background, with signals as a terminal gives them; $pid.
+# foreground: terrainfs -f in the background, with signals as a terminal gives them; $pid.
 foreground() {
     mkdir -p "$M"
-    env --default-signal=INT,HUP,TERM "$TFS_BIN" -f "$@" "$S" "$M" 2>"$D/daemon.err" 9>&- &
+    env --default-signal=INT,HUP,TERM "$TFS_BIN" -f "$S" "$M" 2>"$D/daemon.err" 9>&- &
     pid=$!
     soon mountpoint -q "$M"
 }
 
 signal_saves() {
-    foreground -o commit=600
-    edit base:signalled
+    needs_root || return
+    foreground
+    waits base:signalled
     want cmp "$PRISTINE" "$S"
     want kill -s "$1" "$pid"
     wait "$pid"
@@ -113,7 +117,7 @@ signal_saves() {
 }
 
 signal_with_open_files() {
-    foreground -o commit=600
+    foreground
     exec 8>>"$M/chunks/$C/voxels.csv"
     echo "$V,base:open" >&8
     want kill -s TERM "$pid"
@@ -123,8 +127,9 @@ signal_with_open_files() {
 }
 
 unmounted_by_others() {
-    up -o commit=600
-    edit base:unmounted
+    needs_root || return
+    up
+    waits base:unmounted
     want "$@" "$M"
     want soon in_save base:unmounted
     changes "changed $C blocks"
@@ -217,12 +222,11 @@ full_disk_at_unmount() {
     want grep -rq 'base:lost' "$XDG_STATE_HOME" "$disk"
 }
 
-try 'commit=N stages, fsync and unmount force' stages
-try 'commit=N stages directories' stages_directories
-try 'commit=N judges at close' judges_when_staging
-try 'commit=N saves by itself' saves_by_itself
+try 'an edit waits in the journal, fsync and unmount force it' waits_until_it_is_forced
+try 'so do directories' directories_wait
+try 'a text is judged at close, whatever waits' judges_in_a_burst
+try 'the save follows a burst by itself' saves_by_itself
 try 'sync of a read-only file forces' syncs_the_filesystem
-try 'many edits, few rewrites' few_rewrites
 try 'SIGTERM saves and unmounts' signal_saves TERM
 try 'SIGINT saves and unmounts' signal_saves INT
 try 'SIGHUP saves and unmounts' signal_saves HUP

@@ -204,7 +204,7 @@ y=00 z=00 | 1 2 3
 # What close() accepted is there after a kill at once, whatever the mode is.
 survives_a_kill() {
     local mode
-    for mode in auto close 600; do
+    for mode in auto close; do
         rm -rf "$S" && cp -Rp "$PRISTINE" "$S"
         killable "commit=$mode"
         want sh -c "echo 'fill 3' >'$M/chunks/$C/channels/data5.txt'"

@@ -81,7 +81,7 @@ locked_for_good() {
 # The chunk stays, and no file of it says that its instances are gone.
 removal_of_instances_locked() {
     local chunk=lods/1/chunks/-1_0_2
-    up -o commit=600
+    up
     hold 'BEGIN IMMEDIATE'
     want rm "$M/$chunk/instances.bin"
     down 3
@@ -171,7 +171,7 @@ print(err(os.close, fd))' "$M/chunks/$C/$file" "$S" \
 
 # Another row is nobody's conflict.
 beside_the_game() {
-    up -o commit=600
+    up
     want sh -c "echo 'fill 9' >'$M/chunks/$C/channels/data5.txt'"
     sql "$S" "DELETE FROM blocks WHERE loc = $(key $C2)"
     want sync "$M/chunks/$C/channels/data5.txt"

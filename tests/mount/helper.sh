@@ -44,7 +44,7 @@ wrong_option() {
 }
 
 by_table() {
-    echo "$S $M terrainfs noauto,user,nofail,commit=5 0 0" >"$D/fstab"
+    echo "$S $M terrainfs noauto,user,nofail,commit=close 0 0" >"$D/fstab"
     want inside "mount mnt && $edit"
     [ -n "$skipped" ] || { want soon unlocked; block_is "$V" base:one; }
 }

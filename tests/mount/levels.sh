@@ -116,16 +116,25 @@ nothing_left_behind() {
     rm -r "$XDG_STATE_HOME"/terrainfs/*unsaved*
 }
 
+game_saves_both() {
+    local name
+    for name in theTerrain theTerrain2; do
+        printf '\7' | dd of="$S/$name.ter" bs=1 seek=4005 conv=notrunc status=none
+    done
+}
+
 # Another program saves both terrains over edits that wait: what the mount sets aside is imported into the level, what the
 # next mount does into each terrain, and both give the same.
 both_set_aside() {
     local kept name
+    needs_root || return
     several
-    up -o commit=600
+    up
+    hold "$S/theTerrain.ter" "$S/theTerrain2.ter"
     for name in theTerrain theTerrain2; do
         row "$M/terrains/$name/chunks/0_0_0/heights.txt"
-        printf '\7' | dd of="$S/$name.ter" bs=1 seek=4005 conv=notrunc status=none
     done
+    behind_its_back game_saves_both
     down 3
     kept=$(echo "$XDG_STATE_HOME"/terrainfs/*unsaved*)
     cp -r "$S" "$D/other"
@@ -146,10 +155,13 @@ both_set_aside() {
 # Killed with edits in the journal: it waits beside the terrain, and goes along with a copy of the level.
 killed_and_packed() {
     local pid
-    up -o commit=600
+    needs_root || return
+    up
+    hold "$S/theTerrain.ter"
     row "$M/chunks/0_0_0/heights.txt"
     pid=$(pgrep -f -- "$TFS_BIN.* $S $M\$" | tail -n 1)
     kill -9 "$pid"
+    release
     fusermount3 -uz "$M"
     soon sh -c "! kill -0 $pid 2>/dev/null"
     want test -e "$S/.theTerrain.ter.terrainfs-journal"

@@ -18,7 +18,7 @@ chmod 755 "$T"
 export HOME=$T/home XDG_STATE_HOME=$T/state GIT_CONFIG_NOSYSTEM=1 PYTHONDONTWRITEBYTECODE=1
 mkdir -p "$HOME"
 exec 9>&1 # the TAP lines; a test's own output goes to a log
-number=0 failed=0 skipped='' notes=''
+number=0 failed=0 skipped='' notes='' held=()
 D=$T M=$T/mnt S=''
 
 # ---- TAP ----------------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ skip() {
 try() {
     local title=$1
     shift
-    number=$((number + 1)) notes='' skipped=''
+    number=$((number + 1)) notes='' skipped='' held=()
     D=$T/$number M=$T/$number/mnt S=$T/$number/$SAVE_NAME
     mkdir -p "$D"
     cp -Rp "$PRISTINE" "$S"
@@ -228,19 +228,39 @@ killable() {
     want soon mountpoint -q "$M"
 }
 
-# hold, release: nothing takes the place of a save that is a mount point, so what is accepted stays in the journal.
+needs_root() {
+    [ "$(id -u)" = 0 ] || { skip 'needs root'; return 1; }
+}
+
+# hold [FILE...]: nothing takes the place of a file that is a mount point, so what is accepted stays in the journal. The
+# save, or regions of one that is a folder. Needs root.
 hold() {
-    want mount --bind "$S" "$S" # needs root
+    local file
+    [ $# -gt 0 ] || set -- "$S"
+    for file; do
+        want mount --bind "$file" "$file" && held+=("$file")
+    done
 }
 
 release() {
-    umount "$S"
+    [ ${#held[@]} = 0 ] || umount "${held[@]}"
+    held=()
+}
+
+# behind_its_back COMMAND...: files are released and the command runs before the daemon does anything more.
+behind_its_back() {
+    local pid
+    pid=$(sed -n 's/^pid: //p' "$M/.terrainfs/status")
+    want kill -STOP "$pid"
+    release
+    want "$@"
+    want kill -CONT "$pid"
 }
 
 murder() {
     kill -KILL "$daemon_pid"
     wait "$daemon_pid"
-    ! grep -qF " $S " /proc/self/mountinfo || release
+    release
     fusermount3 -u -z "$M" 2>/dev/null || umount -l "$M"
 }
 

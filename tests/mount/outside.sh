@@ -41,10 +41,11 @@ reloads() {
 # pending: an edit that waits, and then a new save from outside.
 pending() {
     another base:outside
-    up -o commit=600
+    up
+    hold
     edit base:inside
     want cp -p "$D/another" "$D/moved"
-    want mv "$D/moved" "$S"
+    behind_its_back mv "$D/moved" "$S"
 }
 
 fsync_gives() {
@@ -53,6 +54,7 @@ fsync_gives() {
 }
 
 conflict_ask() {
+    needs_root || return
     pending
     fsync_gives ESTALE
     fsync_gives ESTALE
@@ -159,9 +161,11 @@ removed_while_mounted() {
 }
 
 removed_while_an_edit_waits() {
-    up -o commit=600
+    needs_root || return
+    up
+    hold
     edit base:inside
-    rm "$S"
+    behind_its_back rm "$S"
     one_of 'fsync' "$(py 'print(err(lambda: os.fsync(os.open(a[0], os.O_RDONLY))))' \
         "$M/chunks/$C/voxels.csv")" ESTALE EIO ENOENT
     down 3
@@ -339,6 +343,7 @@ bad_saves() {
 }
 
 statuses() {
+    local option
     mount_at "$D/nothing" "$M"
     same 'no such save' $? 3
     "$TFS_BIN" "$S" "$D/nowhere" 2>"$D/err"
@@ -347,10 +352,12 @@ statuses() {
     same 'no arguments' $? 2
     "$TFS_BIN" "$S" 2>"$D/err"
     same 'no mount point' $? 2
-    mount_at "$S" "$M" -o commit=never
+    mount_at "$S" "$M" -o commit=5
     same 'an option value that is none' $? 2
-    mount_at "$S" "$M" -o conflict=mine
-    same 'an option that is gone' $? 2
+    for option in conflict=mine unsaved=/tmp; do
+        mount_at "$S" "$M" -o "$option"
+        same "$option, which is gone" $? 2
+    done
     mount_at "$S" "$M" -o format=tetris
     one_of 'a format that is none' $? 1 2
     mount_at "$S" "$M" -o nosuchoption

@@ -373,15 +373,6 @@ listed_when_there_is_something() {
     down
 }
 
-kept_in_a_directory_that_was_named() {
-    mkdir "$D/kept"
-    up -o unsaved="$D/kept"
-    printf '%b' "$BAD" >"$M/chunks/$C/blocks.txt"
-    down 3
-    want cmp "$(find "$D/kept" -name blocks.txt)" <(printf '%b' "$BAD")
-    same 'beside the save' "$(find "$D" -maxdepth 1 -name '*.unsaved-*')" ''
-}
-
 # The kernel tells of the last close behind close(2), and another thread may serve what comes after it.
 read_behind_a_close() {
     local tardy
@@ -448,6 +439,5 @@ try 'a document that is too large' too_large
 try 'foreign names in what is said' foreign_names
 try 'unsaved bytes below XDG_STATE_HOME' state_directory
 try 'at most one directory of refused texts beside the save' one_beside_the_save
-try 'unsaved=DIR keeps refused texts in DIR' kept_in_a_directory_that_was_named
 try '.terrainfs is listed when errors.log has a line' listed_when_there_is_something
 finish

@@ -153,6 +153,6 @@ weather() {
 
 try 'a storm, seed 1' weather 1
 try 'a storm, seed 2' weather 2
-try 'a storm, seed 3, commit=1' weather 3 -o commit=1
+try 'a storm, seed 3, commit=close' weather 3 -o commit=close
 try 'a storm, seed 4, small caches' weather 4 -o cache=64K,scratch=64K,threads=4
 finish

@@ -65,7 +65,7 @@ mounted_save_stays() {
 link_is_no_conflict() {
     local i
     rm -rf "$XDG_STATE_HOME"
-    up -o commit=600
+    up
     for i in one two three; do
         edit "base:$i"
         want sync "$M/chunks/$C/voxels.csv"
@@ -219,18 +219,14 @@ full_disk_at_copy() {
     want cmp "$PRISTINE" "$S"
 }
 
+# killed [COMMAND]: a mount that made two edits; the command comes before them.
 killed() {
-    local pid
     rm -rf "$XDG_STATE_HOME"
-    mkdir -p "$M"
-    "$TFS_BIN" -f -o "$1" "$S" "$M" >"$D/daemon.out" 2>&1 9>&- &
-    pid=$!
-    want soon mountpoint -q "$M"
+    killable commit=auto
+    "${1:-:}"
     edit base:one
     edit base:two
-    kill -KILL "$pid"
-    wait "$pid"
-    fusermount3 -u -z "$M" 2>/dev/null || umount -l "$M"
+    murder
     want undo
     want cmp "$PRISTINE" "$S"
     want undo
@@ -239,16 +235,22 @@ killed() {
 
 # killed_with [-] EDIT...: a mount that made these edits and was killed; -: the first one is in the save itself.
 killed_with() {
-    killable commit=600
+    killable
     if [ "$1" = - ]; then
         edit "base:$2"
         want sync "$M/chunks/$C/voxels.csv"
         shift 2
     fi
+    hold
     for i; do
         edit "base:$i"
     done
     murder
+}
+
+killed_held() {
+    needs_root || return
+    killed hold
 }
 
 again() {
@@ -263,6 +265,7 @@ put_back() {
 
 # What a mount wrote itself, and what is brought in behind its kill, are two steps.
 recovered_one_by_one() {
+    needs_root || return
     rm -rf "$XDG_STATE_HOME"
     killed_with - one two
     again
@@ -282,6 +285,7 @@ recovered_one_by_one() {
 }
 
 recovered_alone() {
+    needs_root || return
     rm -rf "$XDG_STATE_HOME"
     killed_with - one two three
     cp "$S" "$D/first"
@@ -307,8 +311,8 @@ try 'a state directory on another file system gets a copy' other_filesystem
 try 'a full disk for the state keeps no edit from the save' full_disk
 try 'a disk too full to keep what is there keeps undo from it' full_disk_at_undo
 try 'so does a disk too full for the copy of what is there' full_disk_at_copy
-try 'edits of a killed mount are taken back' killed commit=close
-try 'edits that only the journal holds are taken back' killed commit=600
+try 'edits of a killed mount are taken back' killed
+try 'edits that only the journal holds are taken back' killed_held
 try 'undo takes back what the next mount brought in' recovered_alone again
 try 'and what a command did' recovered_alone put_back
 try 'undo takes back one killed mount, and only it' recovered_one_by_one again

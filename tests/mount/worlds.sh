@@ -265,20 +265,25 @@ asked_at_once() {
 # The game changes one region while edits of another one wait: that is no conflict; of the same one it is.
 conflicts() {
     local c v d
+    needs_root || return
     c=$(first_chunk 0 0) v=$(voxel_of "$c") d=$(first_chunk -1 -1)
     mkdir "$D/game" && cp "$(file -1 -1)" "$D/game/"
     mount_at "$D/game/region_-1_0_-1.cosmicreach" "$D/gmnt"
     echo "$(voxel_of "$d"),base:from_the_game" >>"$D/gmnt/chunks/$d/voxels.csv"
     unmount "$D/gmnt"
-    up -o commit=600
-    want cat "$(zone)/chunks/$d/voxels.csv" >/dev/null
+    up
+    want cat "$(zone)/chunks/$c/voxels.csv" "$(zone)/chunks/$d/voxels.csv" >/dev/null
+    hold "$(file 0 0)"
     echo "$v,base:gold_block" >>"$(zone)/chunks/$c/voxels.csv" || note 'an edit'
     mv "$D/game/region_-1_0_-1.cosmicreach" "$(file -1 -1)"
+    release
     want sync "$(zone)/info.txt"
     want shown "$d" '.* base:from_the_game'
     same 'our block' "$(region block "$(file 0 0)" ${v//,/ })" base:gold_block
+    hold "$(file 0 0)"
     echo "$v,base:coal" >>"$(zone)/chunks/$c/voxels.csv" || note 'an edit'
-    cp -p "$(file 0 0)" "$D/same" && cp "$D/same" "$(file 0 0)"
+    cp -p "$(file 0 0)" "$D/same"
+    behind_its_back cp "$D/same" "$(file 0 0)"
     wants_not sync "$(zone)/info.txt"
     down 3
 }
@@ -332,15 +337,20 @@ is_empty() {
 
 # A region file in the folder of a zone, beside its folder regions/.
 stray_region() {
+    needs_root || return
     local c v stray=$S/zones/base/earth/region_5_0_5.cosmicreach
     c=$(first_chunk 0 0) v=$(voxel_of "$c")
     cp -p "$(file 0 0)" "$D/stray"
     cp -p "$D/stray" "$stray"
-    killable commit=600
+    killable
+    want cat "$(zone)/chunks/$c/voxels.csv" >/dev/null
+    hold "$(file 0 0)"
     echo "$v,base:gold_block" >>"$(zone)/chunks/$c/voxels.csv" || note 'an edit beside the file'
     want cmp "$D/stray" "$stray"
+    release
     want sync "$(zone)/info.txt"
     same 'the block after a sync' "$(region block "$(file 0 0)" ${v//,/ })" base:gold_block
+    hold "$(file 0 0)"
     echo "$v,base:snow" >>"$(zone)/chunks/$c/voxels.csv" || note 'an edit for the journal'
     murder
     rm "$stray"
@@ -410,10 +420,12 @@ linked_folders() {
 # Edits wait, of regions that were read one after another, when all others are read.
 read_later() {
     local before c
+    needs_root || return
     before=$(identities)
-    up -o commit=600
+    up
     c=$(first_chunk 0 0)
     want cat "$(zone)/chunks/$c/voxels.csv" >/dev/null
+    hold "$(file 0 0)"
     wants_not ls "$(zone)/chunks/999_0_0"
     same 'links of a directory that was not read' "$(stat -c %h "$(zone)/chunks")" 1
     want rm -r "$(zone)/chunks/$c"
@@ -421,6 +433,7 @@ read_later() {
     same 'chunks' "$(find "$(zone)/chunks" -mindepth 1 -maxdepth 1 | wc -l)" 192
     same 'chunks' "$(sed -n 's/^chunks: //p' "$(zone)/info.txt")" 192
     wants_not ls "$(zone)/chunks/$c"
+    release
     down
     same 'files that changed' "$(others "$before")" \
         'region_-2_0_-2.cosmicreach region_0_0_0.cosmicreach'
@@ -430,9 +443,12 @@ read_later() {
 survives_a_kill() {
     local mode c1 c2
     c1=$(first_chunk 0 0) c2=$(first_chunk -1 -1)
-    for mode in auto close 600; do
+    needs_root || return
+    for mode in auto close held; do
         rm -rf "$S" && cp -Rp "$PRISTINE" "$S"
-        killable "commit=$mode"
+        killable "commit=${mode/held/auto}"
+        want cat "$(zone)/chunks/$c1/voxels.csv" "$(zone)/chunks/$c2/voxels.csv" >/dev/null
+        [ $mode != held ] || hold "$(file 0 0)" "$(file -1 -1)"
         echo "$(voxel_of "$c1"),base:one" >>"$(zone)/chunks/$c1/voxels.csv"
         echo "$(voxel_of "$c2"),base:two" >>"$(zone)/chunks/$c2/voxels.csv"
         murder
@@ -465,11 +481,15 @@ found_late() {
 # A region that became one of a version that nobody knows yet, while edits of it waited.
 newer_version() {
     local c v
+    needs_root || return
     c=$(first_chunk 0 0) v=$(voxel_of "$c")
-    up -o commit=600
+    up
+    want cat "$(zone)/chunks/$c/voxels.csv" >/dev/null
+    hold "$(file 0 0)"
     echo "$v,base:gold_block" >>"$(zone)/chunks/$c/voxels.csv" || note 'an edit'
     { head -c 4 "$(file 0 0)"; printf '\0\0\0\143'; tail -c +9 "$(file 0 0)"; } >"$D/newer"
-    cp "$D/newer" "$D/copy" && mv "$D/copy" "$(file 0 0)"
+    cp "$D/newer" "$D/copy"
+    behind_its_back mv "$D/copy" "$(file 0 0)"
     same 'sync' "$(py 'print(err(lambda: os.fsync(os.open(a[0], os.O_RDONLY))))' "$(zone)/info.txt")" ESTALE
     logged '^zones/base/earth(: |/.*)the save was changed by another program'
     want cmp "$(file 0 0)" "$D/newer"

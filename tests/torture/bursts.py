@@ -1,6 +1,6 @@
 """Item 13: bursts of edits, with the journal and the thread that rewrites the save at work.
 
-One scene, in the default mode and with commit=N: edits that follow one another, some while the save is being rewritten,
+One scene, in the default mode and with commit=close: edits that follow one another, some while the save is being rewritten,
 and the end of the mount. It is cut before every call and within each write; every call fails once; the disk becomes full
 at every call; and the recorded calls are replayed on a disk that loses what was not synced. A ledger says which edit
 began and which was acknowledged. Whoever opens what is left, without and with the lock, is shown every edit that was
@@ -21,9 +21,9 @@ from replay import disk_of, lay_out, states_of
 from slots import FIRST, slots_of, sync_only
 from strike import CHANGE, COUNT, FAIL, KILL, TEAR, read_log
 
-MODES = {'commit=auto': (), 'commit=N': ('-o', 'commit=3600')}
+MODES = {'commit=auto': (), 'commit=close': ('-o', 'commit=close')}
 WITHOUT_JOURNAL = ('godot-stream', 'luanti')   # in the default mode only
-SHORT = (('roblox-binary', 'commit=auto'), ('beamng-pair', 'commit=N'))
+SHORT = (('roblox-binary', 'commit=auto'), ('beamng-pair', 'commit=auto'))
 WAYS = ('close', 'rename', 'append')
 SHARE = 8      # of the calls the short version strikes so many
 SAMPLES = 60 if harness.FULL else 6
@@ -101,7 +101,7 @@ class Scene:
         n = max(ledger.most[slot] + 1, FIRST)
         ledger.begin(slot, n)
         try:
-            self.slots[slot].edit(self.r, mount.point, n, False, WAYS)
+            self.slots[slot].edit(self.r, mount.point, n, WAYS)
         except OSError as e:
             if e.errno in DEAD and mount.daemon.poll() is not None:
                 raise
@@ -265,7 +265,18 @@ def other_save(scene, directory):
     return bench.keep_all('other'), other
 
 
-def judge_aside(scene, ledger, other):
+def without_journal(scene, directory):
+    """What the save shows of each slot without its journal."""
+    bench = scene.bench
+    bench.fresh(directory)
+    for at, _, names in os.walk(bench.directory):
+        for name in names:
+            if name.endswith(JOURNAL):
+                os.unlink(os.path.join(at, name))
+    return scene.numbers()[0]
+
+
+def judge_aside(scene, ledger, other, saved):
     """The save is what the other program wrote, and the edits are in a directory of their own."""
     bench = scene.bench
     status, said = bench.open_again()
@@ -273,7 +284,7 @@ def judge_aside(scene, ledger, other):
         return f'status {status}, or the save was written: {said}'
     aside = [os.path.join(at, name) for top in (bench.directory, os.environ['XDG_STATE_HOME'])
              for at, names, _ in os.walk(top) for name in names if saves.UNSAVED in name]
-    files = [i for i, slot in enumerate(scene.slots) if slot.path != 'chunks' and ledger.least[i] > 0]
+    files = [i for i, slot in enumerate(scene.slots) if slot.path != 'chunks' and ledger.least[i] > saved[i]]
     if saves.strays_of(bench.directory) or not any(holds(scene, ledger, tree, files) for tree in aside):
         return f'left behind {saves.strays_of(bench.directory)}, set aside {[os.listdir(tree) for tree in aside]}'
     return ''
@@ -289,6 +300,7 @@ def holds(scene, ledger, tree, files):
 def cut_aside(scene, directory, ledger):
     """Whoever sets a journal aside is killed, or fails, at each call; the next one does it."""
     counts = Counts('cuts', 'faults')
+    saved = without_journal(scene, directory)
     start, other = other_save(scene, directory)
     for mode, error in STRIKES:
         for n in range(1, 1000):
@@ -299,7 +311,7 @@ def cut_aside(scene, directory, ledger):
             scene.bench.strike.stop()
             if not scene.bench.strike.fired:
                 break
-            counts.add(judge_aside(scene, ledger, other), f'call {n}, {scene.bench.strike.what}',
+            counts.add(judge_aside(scene, ledger, other, saved), f'call {n}, {scene.bench.strike.what}',
                        **{'faults' if mode == FAIL else 'cuts': 1})
     return counts
 
@@ -375,7 +387,7 @@ def lose(scene, syncs=True):
 
 def control():
     """Without its syncs the same scene loses what was acknowledged: the judge can say no."""
-    counts = lose(Scene(saves.KINDS[0], 'commit=N'), syncs=False)
+    counts = lose(Scene(saves.KINDS[0], 'commit=auto'), syncs=False)
     harness.result('control: without its syncs it is found out', [] if counts.problems else ['it was not'],
                    {'losses': len(counts.problems)})
 
@@ -386,8 +398,8 @@ def all_of(scene):
         cut(scene, count, mode, left).result(f'{scene.title}, {title}')
     if left:
         cut_recovery(scene, left).result(f'{scene.title}, killed and failed while it recovers')
-    # With commit=auto the first edit is in the save. Of several files each is judged by itself: test_zone_journal.
-    if 'E' in left and scene.mode == 'commit=N' and not scene.bench.kind.journal:
+    # Of several files each is judged by itself: test_zone_journal.
+    if 'E' in left and not scene.bench.kind.journal:
         cut_aside(scene, *left['E']).result(f'{scene.title}, killed and failed while it sets edits aside')
     fail(scene, count, False).result(f'{scene.title}, each call fails')
     fail(scene, count, True).result(f'{scene.title}, all calls fail from one on')

@@ -48,7 +48,7 @@ def cut_import(bench, states, mode, counts):
 
 def edit_and_umount(bench, umount):
     """The errno that the writer hears, and whether the daemon was killed by then."""
-    mount = harness.Mount(bench, *harness.options_of(bench))
+    mount = harness.Mount(bench)
     bench.strike.start()
     try:
         error = harness.write_all(mount, bench, 1)

@@ -129,7 +129,7 @@ class Writer:
     def __init__(self, bench, *options):
         self.bench, self.which = bench, 0
         bench.fresh()
-        self.mount = harness.Mount(bench, *(options or harness.options_of(bench)))
+        self.mount = harness.Mount(bench, *options)
         self.paths = list(bench.texts)
 
     def texts(self):
@@ -212,7 +212,7 @@ def fail_write(writer, n, error, way, kinds, counts):
 def all_of_mount(bench, states):
     counts = Counts()
     # So that the n-th call is the same one however soon an edit follows another: bursts.py has the journal.
-    writer = Writer(bench, *(['-o', 'commit=close'] if len(bench.texts) == 1 else []))
+    writer = Writer(bench, '-o', 'commit=close')
     ways = ['close', 'fsync'] if len(bench.texts) == 1 else ['fsync']
     for n in range(1, ROUNDS):
         there = [fail_write(writer, n, error, way, ALL if harness.FULL else CHANGE | READ, counts)

@@ -268,11 +268,6 @@ class Mount:
             subprocess.run(['umount', '-l', self.point], capture_output=True, check=False)
 
 
-def options_of(bench):
-    """Several edits are one rewrite when the journal holds them; of a database each is a transaction."""
-    return [] if len(bench.texts) == 1 else ['-o', 'commit=3600']
-
-
 def put(path, text, way='close'):
     """Writes a whole file as a program does. 0 or the errno that the program hears, and what is still
     open (way 'fsync')."""
@@ -298,7 +293,7 @@ def put(path, text, way='close'):
 
 
 def write_all(mount, bench, which):
-    """The edit through the mount, one commit. The errno that the last close or fsync says."""
+    """The edit through the mount, each text a commit. The errno that the last close or fsync says."""
     paths = list(bench.texts)
     for path in paths[:-1]:
         error, _ = put(mount.path(path), bench.texts[path][which])

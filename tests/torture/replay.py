@@ -92,7 +92,7 @@ def record_mount(bench):
     """The calls from the mount on, which may make a log beside a database, until the writer hears 0."""
     bench.fresh()
     bench.strike.order(COUNT, record=True)
-    mount = harness.Mount(bench, *harness.options_of(bench))
+    mount = harness.Mount(bench)
     error = harness.write_all(mount, bench, 1)
     bench.strike.stop()
     mount.kill()

@@ -30,8 +30,8 @@ def sync_only(path):
 class File:
     """Something in the file `path` that is a number, which grows with each edit."""
 
-    def edit(self, r, point, n, late, ways=WAYS):
-        """In one of the ways in which programs write. `late`: a close promises nothing. True: acknowledged."""
+    def edit(self, r, point, n, ways=WAYS):
+        """In one of the ways in which programs write."""
         path = os.path.join(point, self.path)
         with open(path, 'rb') as f:
             whole, line = self.text(f.read(), n)
@@ -46,7 +46,6 @@ class File:
             write(path, whole, os.O_TRUNC, way == 'fsync')
         if way == 'reader':
             sync_only(path)
-        return way in ('fsync', 'reader') or not late
 
     def number(self, tree):
         with open(os.path.join(tree, self.path), 'rb') as f:
@@ -106,7 +105,7 @@ class Chunk:
     def __init__(self, place):
         self.path, self.place = 'chunks', place
 
-    def edit(self, r, point, n, late, ways=WAYS):
+    def edit(self, r, point, n, ways=WAYS):
         top = os.path.join(point, 'chunks')
         if n == FIRST:
             os.mkdir(os.path.join(top, self.place(n)))
@@ -114,8 +113,6 @@ class Chunk:
             os.rename(os.path.join(top, self.place(n - 1)), os.path.join(top, self.place(n)))
         if 'fsync' in ways and r.randrange(2):
             sync_only(top)
-            return True
-        return not late
 
     def number(self, tree):
         names = os.listdir(os.path.join(tree, 'chunks'))

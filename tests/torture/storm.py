@@ -39,7 +39,7 @@ LINGER = 1  # seconds that the names of a new directory wait; removed ones wait 
 MNT_FORCE = 1
 HELD = 10  # seconds that a killed process may take to end
 JOURNAL = '.terrainfs-journal'
-MODES = 'auto', 'auto', 'close', '1', '600'
+MODES = 'auto', 'auto', 'close'
 SECOND_OPINION = 25  # kills between two readings by another program
 
 

@@ -89,12 +89,14 @@ END_TEST
 START_TEST(session_staged_edits_are_forced_by_fsync)
 {
     tfs_session_close(session);
-    open_with((struct tfs_session_options){.commit_seconds = 3600});
+    open_with((struct tfs_session_options){.commit_auto = true});
+    fake_disk.fail = -EBUSY;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "staged"), 0);
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "too"), 0);
     ck_assert_int_eq(fake_disk.commits, 0);
     ck_assert_str_eq(cat("chunks/0_0_0/raw.bin"), "staged");
     struct tfs_handle *reader = open_path("all.txt", O_RDONLY);
+    fake_disk.fail = 0;
     ck_assert_int_eq(sync_file(reader), 0);
     tfs_session_release(session, reader);
     ck_assert_int_eq(fake_disk.commits, 1);

@@ -157,7 +157,15 @@ static void on_log(void *arg, struct tfs_store *of, const struct tfs_error *why)
     logged++;
 }
 
-static void start(struct tfs_store_options options)
+static _Atomic int64_t time_is; /* ms */
+
+static int64_t tell_time(void)
+{
+    return time_is;
+}
+
+/* `burst`: the first edit comes right behind another. */
+static void start(struct tfs_store_options options, bool burst)
 {
     const struct tfs_store_client client = {.answer = on_answer, .log = on_log};
 
@@ -171,6 +179,7 @@ static void start(struct tfs_store_options options)
     save->st.st_uid = geteuid();
     save->st.st_size = 1000;
     ck_assert_int_eq(tfs_store_open(save, &options, &client, &store, &err), 0);
+    store->pace.edited = burst ? time_is : 0;
     ck_assert_int_eq(tfs_store_start(store), 0);
 }
 
@@ -179,7 +188,8 @@ static void setup(void)
     scratch_setup();
     tfs_error_reset(&err);
     logged = 0;
-    start((struct tfs_store_options){.commit_seconds = 3600});
+    time_is = 1000000; /* stands still: the burst does not end */
+    start((struct tfs_store_options){.commit_auto = true, .now = tell_time}, true);
 }
 
 static void teardown(void)
@@ -275,18 +285,11 @@ END_TEST
 
 /* ---- commit=auto ----------------------------------------------------------------------------- */
 
-static _Atomic int64_t time_is; /* ms */
-
-static int64_t tell_time(void)
-{
-    return time_is;
-}
-
 static void start_auto(void)
 {
     tfs_store_close(store);
     time_is = 1000000;
-    start((struct tfs_store_options){.commit_auto = true, .now = tell_time});
+    start((struct tfs_store_options){.commit_auto = true, .now = tell_time}, false);
 }
 
 static void await_commits(int commits)

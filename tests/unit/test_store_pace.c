@@ -63,16 +63,6 @@ START_TEST(pace_of_a_slow_rewrite_is_ten_times_as_long)
 }
 END_TEST
 
-START_TEST(pace_of_seconds_counts_from_the_first_edit_that_waits)
-{
-    struct tfs_pace pace = {.seconds = 60};
-
-    tfs_pace_edit(&pace, 1000, true);
-    tfs_pace_edit(&pace, 30000, true);
-    ck_assert_int_eq(tfs_pace_deadline(&pace), 61000);
-}
-END_TEST
-
 START_TEST(pace_without_a_mode_sets_no_time)
 {
     struct tfs_pace pace = {0};
@@ -120,7 +110,6 @@ static Suite *suite(void)
     tcase_add_test(c, pace_follows_when_edits_pause);
     tcase_add_test(c, pace_follows_a_stream_every_five_seconds);
     tcase_add_test(c, pace_of_a_slow_rewrite_is_ten_times_as_long);
-    tcase_add_test(c, pace_of_seconds_counts_from_the_first_edit_that_waits);
     tcase_add_test(c, pace_without_a_mode_sets_no_time);
     tcase_add_test(c, pace_tries_again_later_what_failed);
     tcase_add_test(c, pace_hurries_when_there_is_no_room);

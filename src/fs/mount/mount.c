@@ -195,7 +195,6 @@ static int open_session(struct mounting *m, struct tfs_error *err)
     struct tfs_session_options options = {
         .read_only = m->options->read_only,
         .commit_auto = m->options->commit_auto,
-        .commit_seconds = (unsigned)m->options->commit_seconds,
         .scratch_limit = m->options->scratch_size,
         .cache_limit = m->options->cache_size,
         .keep_times = true,

@@ -17,8 +17,7 @@ struct tfs_mount_options {
     bool remount;    /* an existing mount is made read-only, and nothing is mounted */
     unsigned views;  /* enum tfs_file_views; 0: all */
     bool upgrade;
-    bool commit_auto;   /* commit=auto */
-    int commit_seconds; /* commit=N; 0: auto, or every close is a commit */
+    bool commit_auto;   /* commit=auto; else every close is a commit */
     const char *format; /* NULL: found by probing */
     const char *name;   /* of commands: what the save is called (struct tfs_open_options) */
     bool later;         /* of commands: chunks may be read later (struct tfs_open_options) */
@@ -29,7 +28,6 @@ struct tfs_mount_options {
     unsigned max_read;            /* 0: what the kernel likes */
     struct tfs_undo_options undo; /* what is replaced is kept; -o backup */
     char *backup;                 /* undo.directory, or NULL */
-    char *unsaved;                /* struct tfs_open_options */
     char *fuse_options; /* all that is not ours, joined by commas, for libfuse and mount; or NULL */
 };
 

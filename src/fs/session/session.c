@@ -66,8 +66,7 @@ static int open_branch(struct tfs_session *s, const struct tfs_session_part *par
 {
     struct tfs_branch *branch = &s->branches[s->branch_count];
     const struct tfs_store_options options = {.read_only = s->options.read_only,
-                                              .commit_auto = s->options.commit_auto,
-                                              .commit_seconds = s->options.commit_seconds};
+                                              .commit_auto = s->options.commit_auto};
     struct tfs_store_client client = tfs_ops_client;
 
     client.arg = branch;

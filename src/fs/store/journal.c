@@ -35,7 +35,7 @@ static bool is_possible(const struct tfs_store *store)
 
 bool tfs_store_journals(const struct tfs_store *store)
 {
-    return (store->options.commit_auto || store->options.commit_seconds > 0) && is_possible(store);
+    return store->options.commit_auto && is_possible(store);
 }
 
 static bool has_files(const struct tfs_store *store)

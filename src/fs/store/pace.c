@@ -49,14 +49,12 @@ static int64_t patience(const struct tfs_pace *pace)
 {
     const int64_t long_rewrite = TFS_FOLLOW_BY * pace->rewrite_ms;
 
-    if (pace->seconds > 0)
-        return (int64_t)pace->seconds * 1000;
     return long_rewrite > TFS_FOLLOW_MS ? long_rewrite : TFS_FOLLOW_MS;
 }
 
 int64_t tfs_pace_deadline(const struct tfs_pace *pace)
 {
-    if (!pace->automatic && pace->seconds == 0)
+    if (!pace->automatic)
         return 0;
     if (pace->failed != 0)
         return pace->failed + patience(pace);
@@ -65,5 +63,5 @@ int64_t tfs_pace_deadline(const struct tfs_pace *pace)
     if (pace->hurries)
         return pace->waiting;
     const int64_t latest = pace->waiting + patience(pace);
-    return pace->automatic ? tfs_sooner(latest, pace->edited + TFS_BURST_MS) : latest;
+    return tfs_sooner(latest, pace->edited + TFS_BURST_MS);
 }

@@ -3,8 +3,8 @@
  *
  * commit=auto: an edit that comes when nothing waits, and not right behind another, goes straight
  * into the save. The edits of a burst wait in the journal, and the save follows when they pause, or
- * when they go on for long; the longer a rewrite takes, the rarer it is. commit=N: the save follows
- * N seconds after the first edit that waits. commit=close: no edit waits.
+ * when they go on for long; the longer a rewrite takes, the rarer it is. commit=close: no edit
+ * waits.
  *
  * All times are milliseconds of one clock and above 0.
  */
@@ -20,7 +20,6 @@
 
 struct tfs_pace {
     bool automatic;     /* commit=auto */
-    unsigned seconds;   /* commit=N; 0: another mode */
     int64_t edited;     /* when the last edit was accepted; 0: none was */
     int64_t waiting;    /* since when edits wait for the save; 0: none do */
     int64_t failed;     /* when the save could not be written; 0: the last time it could */

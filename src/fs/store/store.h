@@ -84,10 +84,9 @@ struct tfs_store_client {
 
 struct tfs_store_options {
     bool read_only;
-    bool commit_auto;        /* edits of a burst go to the journal, others into the save at once */
-    unsigned commit_seconds; /* N: the save follows within N seconds, the journal at close. With
-                              * neither, every close is a commit */
-    int64_t (*now)(void);    /* the clock; NULL: tfs_now_ms */
+    bool commit_auto;     /* edits of a burst go to the journal, others into the save at once; else
+                           * every close is a commit */
+    int64_t (*now)(void); /* the clock; NULL: tfs_now_ms */
 };
 
 /* Takes over `save`, but for a failure. The thread does not run yet. */

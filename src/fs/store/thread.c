@@ -56,8 +56,6 @@ static enum route choose_route(struct tfs_store *store, bool waited)
 {
     if (!tfs_store_journals(store))
         return TO_SAVE;
-    if (store->options.commit_seconds > 0)
-        return TO_JOURNAL;
     /* Until a conflict is settled every close hears of it. */
     if (store->conflict || tfs_store_journal_is_too_much(store))
         return TO_SAVE;
@@ -477,8 +475,7 @@ int tfs_store_open(struct tfs_save *save, const struct tfs_store_options *option
     store->st = save->st;
     store->options = *options;
     store->options.read_only = options->read_only || save->read_only != NULL;
-    store->pace =
-        (struct tfs_pace){.automatic = options->commit_auto, .seconds = options->commit_seconds};
+    store->pace = (struct tfs_pace){.automatic = options->commit_auto};
     if (client != NULL)
         store->client = *client;
     store->queue_end = &store->queue;
