@@ -92,3 +92,28 @@ uint64_t tfs_checksum(struct tfs_span bytes, uint64_t seed)
 {
     return XXH3_64bits_withSeed(bytes.data, bytes.size, seed);
 }
+
+int tfs_summer_init(struct tfs_summer *summer, uint64_t seed, struct tfs_error *err)
+{
+    summer->state = XXH3_createState();
+    if (summer->state == NULL)
+        return tfs_fail_memory(err);
+    XXH3_64bits_reset_withSeed(summer->state, seed);
+    return 0;
+}
+
+void tfs_summer_add(struct tfs_summer *summer, struct tfs_span bytes)
+{
+    XXH3_64bits_update(summer->state, bytes.data, bytes.size);
+}
+
+uint64_t tfs_summer_end(const struct tfs_summer *summer)
+{
+    return XXH3_64bits_digest(summer->state);
+}
+
+void tfs_summer_release(struct tfs_summer *summer)
+{
+    XXH3_freeState(summer->state);
+    summer->state = NULL;
+}

@@ -34,6 +34,16 @@ int tfs_hash_file(int fd, struct tfs_hash *hash, struct tfs_error *err);
 /* Of its first bytes, at most `limit`. */
 int tfs_hash_first(int fd, uint64_t limit, struct tfs_hash *hash, struct tfs_error *err);
 
+/* XXH3 of 64 bits, of bytes that come in pieces. */
+struct tfs_summer {
+    void *state;
+};
+
+int tfs_summer_init(struct tfs_summer *summer, uint64_t seed, struct tfs_error *err);
+void tfs_summer_add(struct tfs_summer *summer, struct tfs_span bytes);
+uint64_t tfs_summer_end(const struct tfs_summer *summer);
+void tfs_summer_release(struct tfs_summer *summer);
+
 /* XXH3 of 64 bits: a checksum of a few bytes. The same bytes under another seed have another
  * one. */
 uint64_t tfs_checksum(struct tfs_span bytes, uint64_t seed);

@@ -29,13 +29,13 @@
 /* docs/journal.md draws both heads. */
 #define MAGIC       "TFSJRNL\n"
 #define MAGIC_SIZE  8
-#define VERSION     1
+#define VERSION     2 /* the first one is read, too */
 #define HEAD_SIZE   56
-#define BORN_AT     12                   /* offset in the head */
 #define RECORD      UINT32_C(0x43455254) /* "TREC" */
 #define RECORD_HEAD 32
 #define ALIGNMENT   8
 #define RUN_SHIFT   32 /* the upper half of a seed says which process made the journal */
+#define PIECE       ((size_t)1 << 20) /* of a file that is looked through */
 #define CUT_MARK    17 /* "-" and a checksum of the whole name, in names that are cut */
 
 struct tfs_journal {
@@ -112,29 +112,6 @@ static struct tfs_hash take_hash(struct tfs_cursor *c)
     return (struct tfs_hash){size, low, tfs_take_u64le(c)};
 }
 
-/* What the moment says in which the file was made, which no copy of it has; 0: the file system does
- * not know. */
-static uint32_t born(int fd)
-{
-    struct statx st;
-
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) < 0 || (st.stx_mask & STATX_BTIME) == 0)
-        return 0;
-    const int64_t moment[2] = {st.stx_btime.tv_sec, st.stx_btime.tv_nsec};
-    return (uint32_t)tfs_checksum((struct tfs_span){(const uint8_t *)moment, sizeof(moment)}, 0) |
-           1;
-}
-
-/* Of the file in which the head comes to stand. */
-static void put_born(struct tfs_buf *content, uint32_t moment)
-{
-    for (unsigned i = 0; i < sizeof(moment); i++)
-        content->data[BORN_AT + i] = (uint8_t)(moment >> 8 * i);
-    const uint64_t sum = tfs_checksum((struct tfs_span){content->data, HEAD_SIZE - sizeof(sum)}, 0);
-    for (unsigned i = 0; i < sizeof(sum); i++)
-        content->data[HEAD_SIZE - sizeof(sum) + i] = (uint8_t)(sum >> 8 * i);
-}
-
 static void put_head(struct tfs_buf *out, struct tfs_hash save, uint64_t seed)
 {
     tfs_buf_add(out, MAGIC, MAGIC_SIZE);
@@ -150,22 +127,21 @@ static int take_head(struct tfs_cursor *c, struct tfs_journal_text *text, struct
     struct tfs_span magic = tfs_take(c, MAGIC_SIZE);
     uint32_t version = tfs_take_u32le(c);
 
-    const uint32_t moment = tfs_take_u32le(c);
+    (void)tfs_take_u32le(c);
     struct tfs_hash hash = take_hash(c);
     uint64_t found = tfs_take_u64le(c);
     struct tfs_span head = {c->start, tfs_cursor_offset(c)};
     uint64_t checksum = tfs_take_u64le(c);
     if (c->failed || memcmp(magic.data, MAGIC, MAGIC_SIZE) != 0)
         return tfs_fail(err, -EBADMSG, "is not a journal of terrainfs");
-    if (version != VERSION)
-        return tfs_fail(err, -ENOTSUP, "journal version %u is not supported, only version %u",
+    if (version < 1 || version > VERSION)
+        return tfs_fail(err, -ENOTSUP, "journal version %u is not supported, only 1 and %u",
                         version, VERSION);
     if (checksum != tfs_checksum(head, 0))
         return tfs_fail(err, -EBADMSG, "the head of the journal is damaged");
     text->save = hash;
     text->seed = found;
     text->run = (uint32_t)(found >> RUN_SHIFT);
-    text->born = moment;
     return 0;
 }
 
@@ -201,7 +177,7 @@ static int open_old(const char *path, struct tfs_file_handle *old, struct tfs_er
     return tfs_file_open(path, false, old, err);
 }
 
-static int write_file(const char *path, const struct stat *like, struct tfs_buf *content,
+static int write_file(const char *path, const struct stat *like, struct tfs_span content,
                       struct tfs_file_handle *file, struct tfs_error *err)
 {
     struct tfs_replacement r;
@@ -211,9 +187,7 @@ static int write_file(const char *path, const struct stat *like, struct tfs_buf 
         return err->code;
     if (tfs_replacement_open(path, old.fd < 0 ? NULL : &old, &r, err) < 0)
         goto fail;
-    put_born(content, born(r.fd));
-    if (tfs_replacement_give(&r, like, err) < 0 ||
-        tfs_sink_span(&r.sink, tfs_buf_span(content), err) < 0) {
+    if (tfs_replacement_give(&r, like, err) < 0 || tfs_sink_span(&r.sink, content, err) < 0) {
         tfs_replacement_cancel(&r);
         goto fail;
     }
@@ -306,7 +280,7 @@ int tfs_journal_create(const char *path, const struct stat *like, struct tfs_has
     if (content.size > TFS_JOURNAL_MAX)
         tfs_fail(err, -EFBIG, "the edits are more than a journal may hold");
     if (err->code < 0 || tfs_buf_check(&content, err) < 0 ||
-        write_file(name, like, &content, &made->file, err) < 0)
+        write_file(name, like, tfs_buf_span(&content), &made->file, err) < 0)
         goto out;
     made->size = made->durable = content.size;
     *journal = made;
@@ -316,6 +290,19 @@ out:
     free(name);
     free(made);
     return err->code;
+}
+
+int tfs_journal_print(struct tfs_hash save, const struct tfs_journal_record *records, size_t count,
+                      struct tfs_buf *out, struct tfs_error *err)
+{
+    uint64_t seed;
+
+    if (new_seed(&seed, err) < 0)
+        return err->code;
+    put_head(out, save, seed);
+    for (size_t i = 0; i < count; i++)
+        put_record(out, seed, out->size, records[i].kind, records[i].payload);
+    return tfs_buf_check(out, err);
 }
 
 static int write_at(int fd, struct tfs_span bytes, uint64_t at, struct tfs_error *err)
@@ -471,44 +458,62 @@ static int check_trust(const struct stat *st, const struct stat *save, struct tf
     return 0;
 }
 
-/* A record at the cursor's place; false: there is none that is whole. `heads`: its head is
- * enough. */
-static bool take_record(struct tfs_cursor *c, uint64_t seed, bool heads,
-                        struct tfs_journal_record *record)
-{
-    const uint64_t at = tfs_cursor_offset(c);
-    const struct tfs_span head = {c->at, RECORD_HEAD / 2};
-    uint32_t magic = tfs_take_u32le(c), kind = tfs_take_u32le(c);
-    uint64_t size = tfs_take_u64le(c);
-    uint64_t head_sum = tfs_take_u64le(c), payload_sum = tfs_take_u64le(c);
+/* The head of a record, read at an offset of the file. */
+struct head {
+    uint32_t kind;
+    uint64_t size, payload_sum;
+};
 
-    if (c->failed || magic != RECORD || head_sum != tfs_checksum(head, seed + at))
-        return false;
-    if (heads)
-        return true;
-    struct tfs_span payload = tfs_take(c, size);
-    (void)tfs_take(c, (ALIGNMENT - size % ALIGNMENT) % ALIGNMENT);
-    if (c->failed || payload_sum != tfs_checksum(payload, seed + at))
-        return false;
-    *record = (struct tfs_journal_record){.kind = kind, .payload = payload};
-    struct tfs_cursor inside = tfs_cursor_init(payload);
-    if (kind == TFS_JOURNAL_DONE)
-        record->hash = take_hash(&inside);
-    return !inside.failed;
+static bool take_record_head(const uint8_t bytes[RECORD_HEAD], uint64_t seed, uint64_t at,
+                             struct head *head)
+{
+    struct tfs_cursor c = tfs_cursor_init((struct tfs_span){bytes, RECORD_HEAD});
+    const uint32_t magic = tfs_take_u32le(&c);
+
+    head->kind = tfs_take_u32le(&c);
+    head->size = tfs_take_u64le(&c);
+    const uint64_t sum = tfs_take_u64le(&c);
+    head->payload_sum = tfs_take_u64le(&c);
+    return magic == RECORD &&
+           sum == tfs_checksum((struct tfs_span){bytes, RECORD_HEAD / 2}, seed + at);
 }
 
-/* Does a record begin anywhere behind `at`? Then what is at `at` was not torn but damaged. */
-static bool records_follow(struct tfs_span bytes, uint64_t seed, uint64_t at)
-{
-    struct tfs_journal_record record;
+/* What is read of a file, by steps: it may claim any size. */
+struct reading {
+    struct tfs_journal_text *text;
+    int fd;
+    uint64_t size;
+    uint8_t *piece; /* of PIECE bytes */
+    struct tfs_error *err;
+};
 
-    for (at += ALIGNMENT; at + RECORD_HEAD <= bytes.size; at += ALIGNMENT) {
-        struct tfs_cursor c = tfs_cursor_init(bytes);
-        tfs_cursor_seek(&c, at);
-        if (take_record(&c, seed, true, &record))
-            return true;
+static int fail_read(const struct reading *r, ssize_t result)
+{
+    return tfs_fail(r->err, (int)result, "cannot be read: %s", strerror((int)-result));
+}
+
+/* Has the payload this checksum? 1, 0 or negative. */
+static int check_payload(const struct reading *r, uint64_t at, const struct head *head,
+                         uint64_t seed)
+{
+    struct tfs_summer summer;
+    int result = tfs_summer_init(&summer, seed, r->err);
+
+    for (uint64_t done = 0; done < head->size && result == 0;) {
+        const uint64_t left = head->size - done;
+        ssize_t got =
+            tfs_file_read_at(r->fd, at + done, r->piece, left < PIECE ? (size_t)left : PIECE);
+        if (got < 0)
+            result = fail_read(r, got);
+        else if (got == 0)
+            break; /* it became shorter */
+        tfs_summer_add(&summer, (struct tfs_span){r->piece, got > 0 ? (size_t)got : 0});
+        done += got > 0 ? (uint64_t)got : 0;
     }
-    return false;
+    if (result == 0)
+        result = tfs_summer_end(&summer) == head->payload_sum;
+    tfs_summer_release(&summer);
+    return result;
 }
 
 static int add_record(struct tfs_journal_text *text, const struct tfs_journal_record *record,
@@ -523,29 +528,121 @@ static int add_record(struct tfs_journal_text *text, const struct tfs_journal_re
     return 0;
 }
 
-static int parse(struct tfs_journal_text *text, struct tfs_error *err)
+/* The record at text->end: 1, it is whole and end is behind it; 0 or negative. */
+static int find_record(const struct reading *r)
 {
-    const struct tfs_span bytes = tfs_blob_span(text->bytes);
-    struct tfs_cursor c = tfs_cursor_init(bytes);
-    struct tfs_journal_record record;
+    struct tfs_journal_text *text = r->text;
+    const uint64_t at = text->end, seed = text->seed + at;
+    uint8_t bytes[RECORD_HEAD];
+    struct head head;
 
-    if (take_head(&c, text, err) < 0)
-        return err->code;
-    for (;;) {
-        text->end = tfs_cursor_offset(&c);
-        if (tfs_cursor_left(&c) == 0)
-            return 0;
-        if (!take_record(&c, text->seed, false, &record)) {
-            text->damaged = records_follow(bytes, text->seed, text->end) ? text->end : 0;
-            return 0;
-        }
-        if (add_record(text, &record, err) < 0)
-            return err->code;
-    }
+    ssize_t got = tfs_file_read_at(r->fd, at, bytes, sizeof(bytes));
+    if (got < 0)
+        return fail_read(r, got);
+    if (got < RECORD_HEAD || !take_record_head(bytes, text->seed, at, &head) ||
+        head.size > r->size - at - RECORD_HEAD)
+        return 0;
+    const uint64_t end = at + RECORD_HEAD + (head.size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const int whole = end > r->size ? 0 : check_payload(r, at + RECORD_HEAD, &head, seed);
+    if (whole <= 0)
+        return whole;
+    const struct tfs_journal_record record = {.kind = head.kind, .payload = {NULL, head.size}};
+    text->end = end;
+    return add_record(text, &record, r->err) < 0 ? r->err->code : 1;
 }
 
-static int read_file(const char *name, const struct stat *save, uint64_t limit,
-                     struct tfs_journal_text *text, struct tfs_error *err)
+/* Where there are bytes, from an offset on, rounded down to where records may begin; the end of the
+ * file: nowhere. */
+static uint64_t next_data(const struct reading *r, uint64_t at)
+{
+    const off_t data = lseek(r->fd, (off_t)at, SEEK_DATA);
+
+    if (data < 0)
+        return errno == ENXIO ? r->size : at;
+    const uint64_t found = (uint64_t)data / ALIGNMENT * ALIGNMENT;
+    return found > at ? found : at;
+}
+
+/* Does a record begin anywhere behind text->end? Then what is there was not torn but damaged. */
+static int look_behind(const struct reading *r)
+{
+    struct tfs_journal_text *text = r->text;
+    struct head head;
+
+    for (uint64_t at = next_data(r, text->end + ALIGNMENT); at + RECORD_HEAD <= r->size;
+         at = next_data(r, at)) {
+        ssize_t got = tfs_file_read_at(r->fd, at, r->piece, PIECE);
+        if (got < 0)
+            return fail_read(r, got);
+        size_t i = 0;
+        for (; i + RECORD_HEAD <= (size_t)got; i += ALIGNMENT)
+            if (take_record_head(r->piece + i, text->seed, at + i, &head)) {
+                text->damaged = text->end;
+                return 0;
+            }
+        if (i == 0)
+            return 0;
+        at += i;
+    }
+    return 0;
+}
+
+/* All whole records, in memory. */
+static int load(const struct reading *r)
+{
+    struct tfs_journal_text *text = r->text;
+    struct tfs_buf bytes = {0};
+    uint8_t *data = tfs_buf_reserve(&bytes, text->end);
+    uint64_t at = HEAD_SIZE;
+
+    ssize_t got = data == NULL ? 0 : tfs_file_read_at(r->fd, 0, data, text->end);
+    if (got < 0) {
+        tfs_buf_release(&bytes);
+        return fail_read(r, got);
+    }
+    bytes.size = data == NULL ? 0 : text->end;
+    if (data != NULL && (uint64_t)got < text->end)
+        memset(data + got, 0, text->end - (size_t)got); /* it became shorter: it is read again */
+    if (tfs_blob_take(&bytes, &text->bytes, r->err) < 0)
+        return r->err->code;
+    for (size_t i = 0; i < text->count; i++) {
+        struct tfs_journal_record *record = &text->records[i];
+        record->payload.data = text->bytes->data + at + RECORD_HEAD;
+        at += RECORD_HEAD + (record->payload.size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        struct tfs_cursor inside = tfs_cursor_init(record->payload);
+        if (record->kind == TFS_JOURNAL_DONE)
+            record->hash = take_hash(&inside);
+    }
+    return 0;
+}
+
+static int read_records(void *arg, int fd, uint64_t size, struct tfs_error *err)
+{
+    struct tfs_journal_text *text = arg;
+    struct reading r = {text, fd, size, malloc(PIECE), err};
+    uint8_t head[HEAD_SIZE];
+
+    tfs_journal_text_release(text);
+    ssize_t got = r.piece == NULL ? 0 : tfs_file_read_at(fd, 0, head, sizeof(head));
+    struct tfs_cursor c = tfs_cursor_init((struct tfs_span){head, got > 0 ? (size_t)got : 0});
+    if (r.piece == NULL)
+        tfs_fail_memory(err);
+    else if (got < 0)
+        fail_read(&r, got);
+    else if (take_head(&c, text, err) == 0) {
+        text->end = HEAD_SIZE;
+        while (find_record(&r) > 0)
+            ;
+        if (err->code == 0 && look_behind(&r) == 0)
+            load(&r);
+    }
+    free(r.piece);
+    return err->code;
+}
+
+/* `save`: what may be believed is decided by that; NULL: whoever calls knows the file. */
+static int read_file(const char *name, const struct stat *save, struct tfs_journal_text *text,
+                     struct tfs_error *err)
 {
     struct tfs_file_handle file;
     struct tfs_error why = {0};
@@ -554,18 +651,26 @@ static int read_file(const char *name, const struct stat *save, uint64_t limit,
         return fail_replaced(err);
     if (why.code < 0)
         return tfs_fail(err, why.code, "%s", why.text);
-    if (check_trust(&file.st, save, err) == 0 &&
-        tfs_file_read(&file, limit, &text->bytes, err) == 0)
-        parse(text, err);
-    const uint32_t moment = born(file.fd);
-    text->copied = text->born != 0 && moment != 0 && text->born != moment;
+    if (save == NULL || check_trust(&file.st, save, err) == 0)
+        tfs_file_read_by(&file, TFS_JOURNAL_MAX, read_records, text, err);
     text->st = file.st;
     tfs_file_close(&file);
     return err->code;
 }
 
-int tfs_journal_read(const char *path, const struct stat *save, uint64_t limit,
-                     struct tfs_journal_text *text, struct tfs_error *err)
+int tfs_journal_read_file(const char *file, struct tfs_journal_text *text, struct tfs_error *err)
+{
+    struct tfs_journal_text read = {0};
+
+    if (read_file(file, NULL, &read, err) == 0)
+        *text = read;
+    else
+        tfs_journal_text_release(&read);
+    return err->code;
+}
+
+int tfs_journal_read(const char *path, const struct stat *save, struct tfs_journal_text *text,
+                     struct tfs_error *err)
 {
     struct tfs_journal_text read = {0};
     struct stat st;
@@ -579,7 +684,7 @@ int tfs_journal_read(const char *path, const struct stat *save, uint64_t limit,
     else if (!S_ISREG(st.st_mode))
         result = tfs_fail(err, -EPERM, "the journal is not a regular file, so it is not used");
     else
-        result = read_file(name, save, limit, &read, err) == 0 ? 1 : err->code;
+        result = read_file(name, save, &read, err) == 0 ? 1 : err->code;
     if (result > 0)
         *text = read;
     else
@@ -637,24 +742,6 @@ void tfs_journal_text_release(struct tfs_journal_text *text)
     tfs_blob_unref(text->bytes);
     free(text->records);
     *text = (struct tfs_journal_text){0};
-}
-
-bool tfs_journal_first(const struct tfs_journal_text *text, struct tfs_hash save, size_t *first)
-{
-    bool found = tfs_hash_equal(text->save, save);
-    size_t mark = 0;
-
-    *first = 0;
-    for (size_t i = 0; i < text->count; i++) {
-        const struct tfs_journal_record *record = &text->records[i];
-        if (record->kind == TFS_JOURNAL_MARK) {
-            mark = i + 1;
-        } else if (record->kind == TFS_JOURNAL_DONE && tfs_hash_equal(record->hash, save)) {
-            *first = mark;
-            found = true;
-        }
-    }
-    return found;
 }
 
 /* ---- going on -------------------------------------------------------------------------------- */

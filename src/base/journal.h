@@ -62,6 +62,11 @@ int tfs_journal_create(const char *path, const struct stat *like, struct tfs_has
 /* No journal is larger; one that is was made by another program. */
 #define TFS_JOURNAL_MAX (UINT64_C(1) << 32)
 
+/* The bytes of a journal that begins with that hash and has these records. */
+struct tfs_journal_record;
+int tfs_journal_print(struct tfs_hash save, const struct tfs_journal_record *records, size_t count,
+                      struct tfs_buf *out, struct tfs_error *err);
+
 /* Appends a record. After a failure the file is as long as before; where even that cannot be had,
  * the journal is broken and takes nothing more. EFBIG above TFS_JOURNAL_MAX. */
 int tfs_journal_append(struct tfs_journal *journal, enum tfs_journal_kind kind,
@@ -95,16 +100,14 @@ struct tfs_journal_record {
 
 /* A journal as it was read. */
 struct tfs_journal_text {
-    struct tfs_blob *bytes;
+    struct tfs_blob *bytes; /* up to `end` */
     struct tfs_hash save;
     struct tfs_journal_record *records; /* all that are whole; payloads lie in bytes */
     size_t count;
     uint64_t damaged; /* offset of a record that does not read though others follow; 0: none */
     uint64_t seed;
-    uint32_t run;  /* of the process that made it */
-    uint32_t born; /* when the file was made, in a number; 0: not known */
-    bool copied;   /* it is another file than that, made with the save beside it */
-    uint64_t end;  /* of the last whole record */
+    uint32_t run; /* of the process that made it */
+    uint64_t end; /* of the last whole record */
     struct stat st;
 };
 
@@ -112,8 +115,10 @@ struct tfs_journal_text {
  * link is read, that belongs to the owner of `save` or to us and that nobody may read or write who
  * may not do so with the save; any other is EPERM with a sentence. A record that was torn at the
  * end was never accepted and is left out. */
-int tfs_journal_read(const char *path, const struct stat *save, uint64_t limit,
-                     struct tfs_journal_text *text, struct tfs_error *err);
+int tfs_journal_read(const char *path, const struct stat *save, struct tfs_journal_text *text,
+                     struct tfs_error *err);
+/* The same of the file of that name, whomever it belongs to. */
+int tfs_journal_read_file(const char *file, struct tfs_journal_text *text, struct tfs_error *err);
 void tfs_journal_text_release(struct tfs_journal_text *text);
 
 /* Which process made the journal of `path`; 0: there is none, or its head does not read. */
@@ -122,10 +127,6 @@ uint32_t tfs_journal_maker(const char *path);
 /* Is the journal of `path` still the one that was read? It may have become longer: what was read
  * was all of it at that moment. */
 bool tfs_journal_current(const char *path, const struct tfs_journal_text *text);
-
-/* Which records a save with this content lacks: *first of those to be applied. False: the save is
- * neither what the journal began with nor what one of its rewrites made. */
-bool tfs_journal_first(const struct tfs_journal_text *text, struct tfs_hash save, size_t *first);
 
 /* Goes on with the journal that was read, behind its last whole record: what follows that is cut
  * off. To be called under the lock of `path`. ESTALE: another one has its name by now. */

@@ -5,6 +5,7 @@
  * world need not fit into memory. Exit statuses are those of diff(1).
  */
 #include "commands/diff.h"
+#include "commands/foreign.h"
 #include "commands/import.h"
 
 #include <errno.h>
@@ -213,12 +214,15 @@ static bool wants_colour(const struct tfs_cli *cli)
            isatty(STDOUT_FILENO) == 1;
 }
 
-/* A directory that `export` made holds files, not a save: chunks/ in any case. */
+/* A directory that `export` made holds files, not a save: chunks/ in any case. So do edits that
+ * were set aside. */
 static bool is_exported(const char *path)
 {
     char name[PATH_MAX];
     struct stat st;
 
+    if (tfs_foreign_alone(path))
+        return true;
     if (snprintf(name, sizeof(name), "%s/chunks", path) >= (int)sizeof(name))
         return false;
     return stat(name, &st) == 0 && S_ISDIR(st.st_mode);
@@ -232,6 +236,18 @@ static enum tfs_status open_save(struct tfs_differ *d, int side)
     return TFS_STATUS_DONE;
 }
 
+static enum tfs_status read_onto(struct tfs_cli *cli, struct tfs_save *save, const char *dir,
+                                 struct tfs_doc **doc, bool *whole)
+{
+    size_t left = 0;
+
+    if (!tfs_foreign_alone(dir))
+        return tfs_import_read(cli, save, dir, doc, whole);
+    const enum tfs_status status = tfs_foreign_onto(cli, save, dir, doc, &left);
+    *whole = left == 0;
+    return status;
+}
+
 /* A directory is read onto the save of the other side. That nobody may write this one is no matter:
  * nothing is written; that it is damaged is. */
 static enum tfs_status read_directory(struct tfs_differ *d, int side)
@@ -243,7 +259,7 @@ static enum tfs_status read_directory(struct tfs_differ *d, int side)
     if (!tfs_facts_find(facts, TFS_NOTE_DAMAGED) && !tfs_facts_find(facts, TFS_NOTE_READ_ONLY))
         save->read_only = NULL;
     if (tfs_cli_writable(d->cli, d->cli->operands[!side], save) ||
-        tfs_import_read(d->cli, save, d->cli->operands[side], &d->docs[side], &whole))
+        read_onto(d->cli, save, d->cli->operands[side], &d->docs[side], &whole))
         return TROUBLE;
     d->partial = !whole;
     d->saves[side] = save;

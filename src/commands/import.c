@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/print.h"
+#include "commands/foreign.h"
 #include "commands/json.h"
 #include "formats/chosen.h"
 #include "fs/tree/groups.h"
@@ -415,6 +416,8 @@ enum tfs_status tfs_cli_import(struct tfs_cli *cli)
     struct tfs_cli part = *cli;
     char *removals = NULL;
 
+    if (cli->removals == NULL && tfs_foreign_alone(cli->operands[0]))
+        return tfs_foreign_import(cli);
     if (cli->removals != NULL || !find_removals(&part, cli->operands[0], &removals))
         return import_tree(cli);
     enum tfs_status status = removals == NULL ? tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory")

@@ -1,5 +1,5 @@
 /*
- * A directory of edits that were set aside (formats/unsaved.h): is it one, and what is in it that
+ * A directory of edits that were set aside by version 0.1: is it one, and what is in it that
  * `import` does not take? What it says of removals, import_delete.c takes.
  */
 #include <dirent.h>

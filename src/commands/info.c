@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "commands/cli.h"
+#include "commands/foreign.h"
 #include "commands/json.h"
 
 /* ---- one JSON object ------------------------------------------------------------------------- */
@@ -137,11 +138,11 @@ static enum tfs_status print_info(struct tfs_cli *cli, struct tfs_span text)
     return status != TFS_STATUS_DONE ? status : tfs_cli_print(cli, text);
 }
 
-enum tfs_status tfs_cli_info(struct tfs_cli *cli)
+/* info.txt of a save. */
+static enum tfs_status get_info(struct tfs_cli *cli, struct tfs_buf *text)
 {
     struct tfs_save *save;
     struct tfs_node node;
-    struct tfs_buf text = {0};
     struct tfs_error err = {0};
 
     cli->options.views = TFS_VIEWS_EVERY;
@@ -151,12 +152,22 @@ enum tfs_status tfs_cli_info(struct tfs_cli *cli)
     status = tfs_cli_find_file(cli, save, "info.txt", true, &node);
     if (status == TFS_STATUS_DONE &&
         (tfs_node_file(save, &node)
-                 ->lens->get(save, save->doc, tfs_node_at(save, &node), &text, &err) < 0 ||
-         tfs_buf_check(&text, &err) < 0))
+                 ->lens->get(save, save->doc, tfs_node_at(save, &node), text, &err) < 0 ||
+         tfs_buf_check(text, &err) < 0))
         status = tfs_cli_report(cli, cli->operands[0], &err);
-    else if (status == TFS_STATUS_DONE)
+    tfs_save_close(save);
+    return status;
+}
+
+enum tfs_status tfs_cli_info(struct tfs_cli *cli)
+{
+    struct tfs_buf text = {0};
+    enum tfs_status status = tfs_foreign_is(cli->operands[0])
+                                 ? tfs_foreign_info(cli, cli->operands[0], &text)
+                                 : get_info(cli, &text);
+
+    if (status == TFS_STATUS_DONE)
         status = print_info(cli, tfs_buf_span(&text));
     tfs_buf_release(&text);
-    tfs_save_close(save);
     return status;
 }

@@ -18,6 +18,7 @@
 
 #include "base/print.h"
 #include "commands/cli.h"
+#include "commands/foreign.h"
 #include "commands/import.h"
 #include "commands/json.h"
 #include "formats/chosen.h"
@@ -406,6 +407,11 @@ static enum tfs_status run_import(struct each *e)
 {
     enum tfs_status told, status;
 
+    if (tfs_foreign_alone(e->operands[0]))
+        return tfs_cli_say(e->cli, TFS_STATUS_BAD,
+                           "%s: it holds edits of one save of %s: give the path of that, such as "
+                           "%s",
+                           e->operands[0], e->folder, e->parts->items[0].save);
     if (!has_part(e))
         return tfs_cli_say(e->cli, TFS_STATUS_BAD,
                            "%s: it has nothing of the saves of %s: nothing was taken. What is "

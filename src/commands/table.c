@@ -18,7 +18,7 @@ const struct tfs_command tfs_commands[] = {
      tfs_cli_export, TFS_OPERANDS_SAVE_DIR, 2, TFS_CLI_VIEWS | TFS_CLI_JSON | TFS_CLI_QUIET},
     {"import", "DIR SAVE", "write into SAVE the files of DIR that were edited since the export",
      tfs_cli_import, TFS_OPERANDS_DIR_SAVE, 2,
-     TFS_CLI_VIEWS | TFS_CLI_DELETE | TFS_CLI_ALL | TFS_CLI_JSON | TFS_CLI_QUIET},
+     TFS_CLI_VIEWS | TFS_CLI_DELETE | TFS_CLI_ALL | TFS_CLI_FORCE | TFS_CLI_JSON | TFS_CLI_QUIET},
     {"cat", "SAVE PATH...", "print files of the tree; a PATH may be a pattern, in quotes",
      tfs_cli_cat, TFS_OPERANDS_SAVE_PATHS, 2, TFS_CLI_MORE},
     {"put", "SAVE PATH", "replace one file of the tree with the standard input", tfs_cli_put,
@@ -77,7 +77,7 @@ const struct tfs_flag tfs_flags[] = {
     {"exclude", NULL, "print exclude lines for a mounted or exported tree of the save",
      TFS_CLI_EXCLUDE},
     {"list", NULL, "list the kept versions", TFS_CLI_LIST},
-    {"force", NULL, "undo even if another program changed the save since", TFS_CLI_FORCE},
+    {"force", NULL, "do it even where another program changed the save since", TFS_CLI_FORCE},
     {NULL, NULL, NULL, 0},
 };
 

@@ -17,12 +17,13 @@ enum chunk_flags {
     CHUNK_BLOB = 2,
     CHUNK_EXTRA = 4,
     CHUNK_OWN = 8,
+    CHUNK_SUM = 16, /* behind all else: the sum of what is replaced */
 };
 
 #define FILE_SIZE   (TFS_JOURNAL_FILE_SIZE - 1) /* bytes of a file in an EDIT: key and hash */
 #define CHUNK_HEAD  17                          /* bytes of key and flags, at least */
-#define RESERVED    15                          /* bytes at the end of a record, 0 */
-#define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA | CHUNK_OWN)
+#define RESERVED    7                           /* bytes at the end of a record, 0 */
+#define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA | CHUNK_OWN | CHUNK_SUM)
 
 /* The path of that name below a folder; to be freed. NULL: no memory. */
 static char *path_in(const char *folder, const char *name)
@@ -69,10 +70,58 @@ bool tfs_journal_shows(const struct tfs_save *save, struct tfs_key file)
     return shows;
 }
 
+/* A save that is one file is file 0. */
+struct tfs_key tfs_journal_file_of(const struct tfs_save *save, struct tfs_key chunk)
+{
+    return tfs_container_has_files(save->container) ? save->container->journal->file_of(save, chunk)
+                                                    : (struct tfs_key){0};
+}
+
+/* ---- what an edit replaces ------------------------------------------------------------------- */
+
+static uint64_t sum_of(const struct tfs_blob *blob, uint64_t seed)
+{
+    return blob == NULL ? seed : tfs_checksum(tfs_blob_span(blob), seed);
+}
+
+uint64_t tfs_record_sum(const struct tfs_blob *blob, const struct tfs_blob *extra, uint32_t tag)
+{
+    const uint64_t sum = sum_of(extra, sum_of(blob, tag) + (extra != NULL));
+
+    return sum > TFS_SUM_NONE ? sum : TFS_SUM_NONE + 1;
+}
+
+uint64_t tfs_record_sum_common(const struct tfs_doc *doc)
+{
+    return doc->common == NULL ? TFS_SUM_NONE : tfs_record_sum(doc->common, NULL, 0);
+}
+
+uint64_t tfs_record_sum_chunk(struct tfs_save *save, const struct tfs_chunk *chunk)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_chunk whole;
+
+    if (chunk == NULL)
+        return TFS_SUM_NONE;
+    whole = *chunk;
+    if ((chunk->flags & TFS_CHUNK_UNREAD_ALL) == 0)
+        return tfs_record_sum(chunk->blob, chunk->extra, chunk->tag);
+    uint64_t sum = TFS_SUM_UNKNOWN;
+    if (tfs_chunks_fetch(save, &whole, 1, &ignored) == 1)
+        sum = tfs_record_sum(whole.blob, whole.extra, whole.tag);
+    if (whole.blob != chunk->blob)
+        tfs_blob_unref(whole.blob);
+    if (whole.extra != chunk->extra)
+        tfs_blob_unref(whole.extra);
+    return sum;
+}
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 struct maker {
     struct tfs_save *save;
+    bool files_named;             /* the record begins with the files that it changes */
+    bool overtaken;               /* what `before` does not hold can be read no more */
     const struct tfs_doc *before; /* what was compared first, by put_other */
     struct tfs_buf *out;
     uint32_t count;
@@ -102,6 +151,13 @@ static void put_hash(struct tfs_buf *out, struct tfs_hash hash)
     tfs_buf_u64le(out, hash.high);
 }
 
+static uint64_t sum_before(const struct maker *m, const struct tfs_chunk *before)
+{
+    const bool unread = before != NULL && (before->flags & TFS_CHUNK_UNREAD_ALL) != 0;
+
+    return unread && m->overtaken ? TFS_SUM_UNKNOWN : tfs_record_sum_chunk(m->save, before);
+}
+
 /* The format's own number is written only where the edit changed it: a rewrite may give the other
  * chunks other numbers. */
 static int put_stored(struct maker *m, const struct tfs_chunk *before,
@@ -114,7 +170,7 @@ static int put_stored(struct maker *m, const struct tfs_chunk *before,
     if (tfs_chunk_load(m->save, chunk, &blob, m->err) < 0)
         return m->err->code;
     put_key(m->out, chunk->key);
-    tfs_buf_u8(m->out, (uint8_t)(CHUNK_BLOB | (chunk->extra != NULL ? CHUNK_EXTRA : 0) |
+    tfs_buf_u8(m->out, (uint8_t)(CHUNK_SUM | CHUNK_BLOB | (chunk->extra != NULL ? CHUNK_EXTRA : 0) |
                                  (renumbered ? CHUNK_OWN : 0)));
     tfs_buf_u32le(m->out, chunk->tag);
     tfs_buf_u32le(m->out, chunk->flags & ~(uint32_t)TFS_CHUNK_UNREAD_ALL);
@@ -123,13 +179,14 @@ static int put_stored(struct maker *m, const struct tfs_chunk *before,
     put_blob(m->out, blob);
     if (chunk->extra != NULL)
         put_blob(m->out, chunk->extra);
+    tfs_buf_u64le(m->out, sum_before(m, before));
     tfs_blob_unref(blob);
     return 0;
 }
 
 static int note_file(struct maker *m, struct tfs_key chunk)
 {
-    const struct tfs_key key = m->save->container->journal->file_of(m->save, chunk);
+    const struct tfs_key key = tfs_journal_file_of(m->save, chunk);
     struct tfs_key *files = tfs_array_grow(m->files, m->file_count, sizeof(*files));
     size_t at = m->file_count;
 
@@ -151,13 +208,13 @@ static int put_change(void *arg, const struct tfs_chunk *before, const struct tf
     struct maker *m = arg;
 
     m->count++;
-    if (tfs_container_has_files(m->save->container) &&
-        note_file(m, after != NULL ? after->key : before->key) < 0)
+    if (m->files_named && note_file(m, after != NULL ? after->key : before->key) < 0)
         return m->err->code;
     if (after != NULL)
         return put_stored(m, before, after);
     put_key(m->out, before->key);
-    tfs_buf_u8(m->out, CHUNK_REMOVED);
+    tfs_buf_u8(m->out, CHUNK_REMOVED | CHUNK_SUM);
+    tfs_buf_u64le(m->out, sum_before(m, before));
     return 0;
 }
 
@@ -182,15 +239,14 @@ static void put_common(struct tfs_buf *out, const struct tfs_doc *before,
     tfs_buf_u8(out, !changed ? 0 : after->common == NULL ? 1 : 2);
     if (changed && after->common != NULL)
         put_blob(out, after->common);
+    tfs_buf_u64le(out, tfs_record_sum_common(before));
     tfs_buf_add(out, reserved, sizeof(reserved));
 }
 
 /* The files that change, with the hashes of what they hold now. */
 static int put_files(const struct maker *m, struct tfs_buf *out)
 {
-    const struct tfs_container *container = m->save->container;
-
-    if (!tfs_container_has_files(container))
+    if (!m->files_named)
         return 0;
     tfs_buf_u32le(out, (uint32_t)m->file_count);
     for (size_t i = 0; i < m->file_count; i++) {
@@ -213,31 +269,52 @@ static int check_common(const struct tfs_save *save, const struct tfs_doc *befor
     return tfs_fail(err, -ENOTSUP, "the journal takes chunks only");
 }
 
+static int make(struct maker *m, const struct tfs_doc *other, const struct tfs_doc *after,
+                struct timespec when, struct tfs_buf *out)
+{
+    struct tfs_buf chunks = {0};
+
+    m->out = &chunks;
+    if (tfs_doc_diff(m->before, after, put_change, m) == 0 &&
+        (other == m->before || tfs_doc_diff(other, after, put_other, m) == 0) &&
+        put_files(m, out) == 0) {
+        tfs_buf_u64le(out, (uint64_t)when.tv_sec);
+        tfs_buf_u32le(out, (uint32_t)when.tv_nsec);
+        tfs_buf_u32le(out, m->count);
+        tfs_buf_add_span(out, tfs_buf_span(&chunks));
+        put_common(out, m->before, other, after);
+        if (chunks.failed)
+            tfs_fail_memory(m->err);
+        tfs_buf_check(out, m->err);
+    }
+    tfs_buf_release(&chunks);
+    free(m->files);
+    return m->err->code;
+}
+
 int tfs_record_make(struct tfs_save *save, const struct tfs_doc *before,
                     const struct tfs_doc *other, const struct tfs_doc *after, struct timespec when,
                     struct tfs_buf *out, struct tfs_error *err)
 {
-    struct tfs_buf chunks = {0};
-    struct maker m = {.save = save, .before = before, .out = &chunks, .err = err};
+    struct maker m = {.save = save,
+                      .files_named = tfs_container_has_files(save->container),
+                      .before = before,
+                      .err = err};
 
     if (other == NULL)
         other = before;
-    if (check_common(save, before, after, err) == 0 && check_common(save, other, after, err) == 0 &&
-        tfs_doc_diff(before, after, put_change, &m) == 0 &&
-        (other == before || tfs_doc_diff(other, after, put_other, &m) == 0) &&
-        put_files(&m, out) == 0) {
-        tfs_buf_u64le(out, (uint64_t)when.tv_sec);
-        tfs_buf_u32le(out, (uint32_t)when.tv_nsec);
-        tfs_buf_u32le(out, m.count);
-        tfs_buf_add_span(out, tfs_buf_span(&chunks));
-        put_common(out, before, other, after);
-        if (chunks.failed)
-            tfs_fail_memory(err);
-        tfs_buf_check(out, err);
-    }
-    tfs_buf_release(&chunks);
-    free(m.files);
-    return err->code;
+    if (check_common(save, before, after, err) < 0 || check_common(save, other, after, err) < 0)
+        return err->code;
+    return make(&m, other, after, when, out);
+}
+
+int tfs_record_make_foreign(struct tfs_save *save, const struct tfs_doc *before,
+                            const struct tfs_doc *after, bool overtaken, struct timespec when,
+                            struct tfs_buf *out, struct tfs_error *err)
+{
+    struct maker m = {.save = save, .overtaken = overtaken, .before = before, .err = err};
+
+    return make(&m, before, after, when, out);
 }
 
 static int add_size(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
@@ -288,84 +365,104 @@ static int take_blob(struct tfs_cursor *c, struct tfs_blob *bytes, struct tfs_bl
     return c->failed ? fail_record(err) : tfs_blob_slice(bytes, span, blob, err);
 }
 
-static int remove_chunk(struct tfs_edit *edit, struct tfs_key key, struct tfs_error *err)
+/* Reads one chunk of a record. */
+static int take_chunk(struct tfs_cursor *c, struct tfs_blob *bytes, struct tfs_record_entry *entry,
+                      struct tfs_error *err)
 {
-    /* Records may be applied twice. */
-    return tfs_doc_find(tfs_edit_doc(edit), key) == NULL ? 0 : tfs_edit_remove(edit, key, err);
+    struct tfs_chunk *chunk = &entry->chunk;
+    const uint8_t *begin = c->at;
+
+    *entry = (struct tfs_record_entry){.chunk = {.key = take_key(c), .slot = TFS_SLOT_NONE}};
+    const unsigned flags = tfs_take_u8(c);
+    entry->removed = (flags & CHUNK_REMOVED) != 0;
+    entry->placed = (flags & CHUNK_OWN) != 0;
+    if (c->failed || (flags & ~(unsigned)CHUNK_FLAGS) != 0 ||
+        (entry->removed ? (flags & ~(unsigned)CHUNK_SUM) != CHUNK_REMOVED
+                        : (flags & CHUNK_BLOB) == 0))
+        return fail_record(err);
+    if (!entry->removed) {
+        chunk->tag = tfs_take_u32le(c);
+        chunk->flags = tfs_take_u32le(c);
+        chunk->own = entry->placed ? tfs_take_u64le(c) : 0;
+        if ((chunk->flags & TFS_CHUNK_UNREAD_ALL) != 0)
+            return fail_record(err);
+        if (take_blob(c, bytes, &chunk->blob, err) < 0 ||
+            ((flags & CHUNK_EXTRA) != 0 && take_blob(c, bytes, &chunk->extra, err) < 0))
+            return err->code;
+    }
+    entry->replaces = (flags & CHUNK_SUM) != 0 ? tfs_take_u64le(c) : TFS_SUM_UNKNOWN;
+    entry->bytes = (struct tfs_span){begin, (size_t)(c->at - begin)};
+    return c->failed ? fail_record(err) : 0;
 }
 
-static int apply_chunk(struct tfs_edit *edit, struct tfs_cursor *c, struct tfs_blob *bytes,
-                       const struct tfs_record_filter *filter, struct tfs_error *err)
+/* Reads what belongs to no chunk. */
+static int take_common(struct tfs_cursor *c, struct tfs_blob *bytes, struct tfs_record_entry *entry,
+                       struct tfs_error *err)
 {
-    struct tfs_chunk chunk = {.key = take_key(c), .slot = TFS_SLOT_NONE};
-    const struct tfs_chunk *old = tfs_doc_find(tfs_edit_doc(edit), chunk.key);
-    unsigned flags = tfs_take_u8(c);
+    const uint8_t *begin = c->at;
+    const unsigned how = tfs_take_u8(c);
 
-    if (c->failed || (flags & ~(unsigned)CHUNK_FLAGS) != 0)
-        return fail_record(err);
-    const bool taken = filter == NULL || filter->takes(filter->arg, chunk.key);
-    if (flags == CHUNK_REMOVED)
-        return taken ? remove_chunk(edit, chunk.key, err) : 0;
-    if ((flags & CHUNK_REMOVED) != 0 || (flags & CHUNK_BLOB) == 0 ||
-        (old == NULL && taken && (flags & CHUNK_OWN) == 0))
-        return fail_record(err);
-    chunk.tag = tfs_take_u32le(c);
-    chunk.flags = tfs_take_u32le(c);
-    if ((chunk.flags & TFS_CHUNK_UNREAD_ALL) != 0)
-        return fail_record(err);
-    chunk.own = (flags & CHUNK_OWN) != 0 ? tfs_take_u64le(c) : old != NULL ? old->own : 0;
-    if (take_blob(c, bytes, &chunk.blob, err) == 0 &&
-        ((flags & CHUNK_EXTRA) == 0 || take_blob(c, bytes, &chunk.extra, err) == 0) && taken)
-        tfs_edit_put(edit, &chunk, err);
-    tfs_blob_unref(chunk.blob);
-    tfs_blob_unref(chunk.extra);
-    return err->code;
-}
-
-static int apply_common(struct tfs_edit *edit, struct tfs_cursor *c, struct tfs_blob *bytes,
-                        struct tfs_error *err)
-{
-    struct tfs_blob *blob = NULL;
-    unsigned how = tfs_take_u8(c);
-
+    *entry = (struct tfs_record_entry){.common = true, .removed = how == 1, .stays = how == 0};
     if (c->failed || how > 2)
         return fail_record(err);
-    if (how == 2 && take_blob(c, bytes, &blob, err) < 0)
+    if (how == 2 && take_blob(c, bytes, &entry->chunk.blob, err) < 0)
         return err->code;
-    if (how != 0)
-        tfs_edit_common(edit, blob);
-    tfs_blob_unref(blob);
+    entry->replaces = tfs_take_u64le(c);
     for (unsigned i = 0; i < RESERVED; i++)
         if (tfs_take_u8(c) != 0)
             return fail_record(err);
-    return 0;
+    entry->bytes = (struct tfs_span){begin, (size_t)(c->at - begin)};
+    return c->failed || tfs_cursor_left(c) > 0 ? fail_record(err) : 0;
 }
 
-int tfs_record_apply(struct tfs_edit *edit, struct tfs_blob *bytes, struct tfs_span record,
-                     struct timespec *when, struct tfs_error *err)
+static void entry_release(struct tfs_record_entry *entry)
 {
-    return tfs_record_apply_some(edit, bytes, record, NULL, when, err);
+    tfs_blob_unref(entry->chunk.blob);
+    tfs_blob_unref(entry->chunk.extra);
 }
 
-int tfs_record_apply_some(struct tfs_edit *edit, struct tfs_blob *bytes, struct tfs_span record,
-                          const struct tfs_record_filter *filter, struct timespec *when,
-                          struct tfs_error *err)
+int tfs_record_read(struct tfs_blob *bytes, struct tfs_span record, tfs_record_entry_fn fn,
+                    void *arg, struct timespec *when, struct tfs_error *err)
 {
     struct tfs_cursor c = tfs_cursor_init(record);
+    struct tfs_record_entry entry = {0};
     struct timespec made = {.tv_sec = (time_t)tfs_take_u64le(&c)};
-    uint32_t count;
 
     made.tv_nsec = (long)tfs_take_u32le(&c);
-    count = tfs_take_u32le(&c);
-    for (uint32_t i = 0; i < count && !c.failed; i++)
-        if (apply_chunk(edit, &c, bytes, filter, err) < 0)
-            return err->code;
-    if (apply_common(edit, &c, bytes, err) < 0)
-        return err->code;
-    if (c.failed || tfs_cursor_left(&c) > 0)
+    const uint32_t count = tfs_take_u32le(&c);
+    for (uint32_t i = 0; i < count && !c.failed && err->code == 0; i++) {
+        if (take_chunk(&c, bytes, &entry, err) == 0)
+            fn(arg, &entry, err);
+        entry_release(&entry);
+        entry = (struct tfs_record_entry){0};
+    }
+    if (c.failed)
         return fail_record(err);
-    *when = made;
-    return 0;
+    if (err->code == 0 && take_common(&c, bytes, &entry, err) == 0)
+        fn(arg, &entry, err);
+    entry_release(&entry);
+    if (err->code == 0)
+        *when = made;
+    return err->code;
+}
+
+int tfs_record_put(struct tfs_edit *edit, const struct tfs_record_entry *entry,
+                   struct tfs_error *err)
+{
+    const struct tfs_chunk *old = tfs_doc_find(tfs_edit_doc(edit), entry->chunk.key);
+    struct tfs_chunk chunk = entry->chunk;
+
+    if (entry->common) {
+        if (!entry->stays)
+            tfs_edit_common(edit, chunk.blob);
+        return 0;
+    }
+    if (entry->removed) /* records may be applied twice */
+        return old == NULL ? 0 : tfs_edit_remove(edit, chunk.key, err);
+    if (!entry->placed && old == NULL)
+        return fail_record(err);
+    chunk.own = entry->placed ? chunk.own : old->own;
+    return tfs_edit_put(edit, &chunk, err);
 }
 
 /* ---- saves of several files ------------------------------------------------------------------ */
@@ -441,8 +538,7 @@ struct finding {
 static int find_second(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     struct finding *f = arg;
-    const struct tfs_key key =
-        f->save->container->journal->file_of(f->save, (after != NULL ? after : before)->key);
+    const struct tfs_key key = tfs_journal_file_of(f->save, (after != NULL ? after : before)->key);
 
     if (f->found)
         return tfs_key_compare(key, f->first) != 0;
@@ -484,6 +580,17 @@ static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool 
                                &ignored);
 }
 
+static int on_finished(void *arg, struct tfs_hash hash, struct tfs_error *err)
+{
+    const struct commit_journal *c = arg;
+    struct tfs_error ignored = {0};
+
+    (void)err;
+    if (c->marked && tfs_journal_append_done(c->journal, hash, &ignored) == 0)
+        (void)tfs_journal_sync(c->journal, &ignored);
+    return 0;
+}
+
 /* With the mark of a rewrite, where that can be had, and what each file is about to be. */
 static int commit_by(struct tfs_save *save, struct tfs_doc *doc, struct tfs_journal *journal,
                      struct tfs_error *err)
@@ -495,7 +602,7 @@ static int commit_by(struct tfs_save *save, struct tfs_doc *doc, struct tfs_jour
     if (journal != NULL) {
         c.marked =
             tfs_journal_append(journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &ignored) == 0;
-        save->rewrite = (struct tfs_rewrite){.wrote = on_wrote, .arg = &c};
+        save->rewrite = (struct tfs_rewrite){on_finished, on_wrote, &c};
     }
     const int result = save->container->commit(save, doc, err);
     save->rewrite = before;

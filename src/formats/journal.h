@@ -32,21 +32,48 @@ int tfs_record_make(struct tfs_save *save, const struct tfs_doc *before,
 /* About how many bytes that record has, found out without making it. */
 uint64_t tfs_record_size(const struct tfs_doc *before, const struct tfs_doc *after);
 
-/* Makes the edit's document say what the record says. The chunks are slices of `bytes`, in which
- * `record` lies. EBADMSG: it is no record. */
-int tfs_record_apply(struct tfs_edit *edit, struct tfs_blob *bytes, struct tfs_span record,
-                     struct timespec *when, struct tfs_error *err);
+/* The same of an edit that leaves its save: it names no files. `overtaken`: the save was read again
+ * since, and bytes that `before` does not hold are not those that the edit replaces. */
+int tfs_record_make_foreign(struct tfs_save *save, const struct tfs_doc *before,
+                            const struct tfs_doc *after, bool overtaken, struct timespec when,
+                            struct tfs_buf *out, struct tfs_error *err);
 
-/* Which of the chunks of a record are applied. */
-struct tfs_record_filter {
-    bool (*takes)(void *arg, struct tfs_key chunk);
-    void *arg;
+/* ---- what a record says ---------------------------------------------------------------------- */
+
+/* Tells what an edit replaces from all else. */
+#define TFS_SUM_UNKNOWN 0 /* of records of version 1, and of bytes that could not be read */
+#define TFS_SUM_NONE    1 /* there was none */
+
+uint64_t tfs_record_sum(const struct tfs_blob *blob, const struct tfs_blob *extra, uint32_t tag);
+uint64_t tfs_record_sum_common(const struct tfs_doc *doc);
+/* NULL: there is none. */
+uint64_t tfs_record_sum_chunk(struct tfs_save *save, const struct tfs_chunk *chunk);
+
+/* What becomes of one chunk, or of what belongs to none. */
+struct tfs_record_entry {
+    bool common;            /* of what belongs to no chunk: `chunk` has only its blob */
+    bool removed;           /* `chunk` has only its key */
+    bool placed;            /* chunk.own is set; else it stays as it is */
+    bool stays;             /* what is common stays as it is */
+    struct tfs_chunk chunk; /* its bytes are slices of those of the journal */
+    uint64_t replaces;      /* the sum of what was there; of what is common, also where it stays */
+    struct tfs_span bytes;  /* as it stands in the record */
 };
 
-/* The same of some of its chunks; NULL: of all. */
-int tfs_record_apply_some(struct tfs_edit *edit, struct tfs_blob *bytes, struct tfs_span record,
-                          const struct tfs_record_filter *filter, struct timespec *when,
-                          struct tfs_error *err);
+/* A failure ends the reading. */
+typedef int (*tfs_record_entry_fn)(void *arg, const struct tfs_record_entry *entry,
+                                   struct tfs_error *err);
+
+/* Gives all that an EDIT says, what is common last; of a save of several files, what follows
+ * tfs_record_files. `record` lies in `bytes`. EBADMSG: it is no record. */
+int tfs_record_read(struct tfs_blob *bytes, struct tfs_span record, tfs_record_entry_fn fn,
+                    void *arg, struct timespec *when, struct tfs_error *err);
+/* Makes the edit's document say that. */
+int tfs_record_put(struct tfs_edit *edit, const struct tfs_record_entry *entry,
+                   struct tfs_error *err);
+
+/* The file that holds a chunk; file 0, where the save is one file. */
+struct tfs_key tfs_journal_file_of(const struct tfs_save *save, struct tfs_key chunk);
 
 /* ---- saves of several files ------------------------------------------------------------------ */
 

@@ -222,13 +222,17 @@ kept_as_files() {
     want sed -i '/z=00 /s/| *[0-9]*/|   555/' "$M/chunks/0_0_0/heights.txt"
     want convert "$M/extra/corners.png" -evaluate set 1 "PNG32:$D/corners.png"
     want cp "$D/corners.png" "$M/extra/corners.png"
+    cp "$S" "$D/before"
     behind_its_back game_writes
+    want soon is_aside "$S"
     down 3
-    want grep -q '| *555 ' "$S".unsaved-*/chunks/0_0_0/heights.txt
-    want test -f "$(echo "$S".unsaved-*/heightmap.png)"
-    want cmp <(convert "$D/corners.png" rgba:-) \
-        <(convert "$(echo "$S".unsaved-*/extra/corners.png)" rgba:-)
-    wants_not test -e "$(echo "$S".unsaved-*/layers.png)"
+    wants_not "$TFS_BIN" import "$S".unsaved-* "$S" 2>"$D/import.err"
+    want grep -q 'not taken: it was changed since' "$D/import.err"
+    cp "$D/before" "$S"
+    want "$TFS_BIN" import "$S".unsaved-* "$S"
+    "$TFS_BIN" cat "$S" chunks/0_0_0/heights.txt >"$D/heights"
+    want grep -q '| *555 ' "$D/heights"
+    want cmp <(convert "$D/corners.png" rgba:-) <("$TFS_BIN" cat "$S" extra/corners.png | convert - rgba:-)
 }
 
 # ---- palette and sidecar -------------------------------------------------------------------------------

@@ -74,8 +74,9 @@ locked_for_good() {
 '
     down 3
     let_go
-    want grep -rq '^fill 9$' "$D"/*.unsaved-*/
     differs ''
+    want "$TFS_BIN" import "$D"/*.unsaved-* "$S"
+    differs "changed $C data5"
 }
 
 # The chunk stays, and no file of it says that its instances are gone.
@@ -86,7 +87,6 @@ removal_of_instances_locked() {
     want rm "$M/$chunk/instances.bin"
     down 3
     let_go
-    want [ -e "$(find "$D" -maxdepth 1 -name '*.unsaved-*')/deleted/$chunk/instances.bin" ]
     differs ''
     want "$TFS_BIN" import "$D"/*.unsaved-* "$S"
     wants_not "$TFS_BIN" cat "$S" "$chunk/instances.bin"
@@ -166,7 +166,39 @@ print(err(os.close, fd))' "$M/chunks/$C/$file" "$S" \
         "$D/theirs")" ESTALE
     down 3
     want cmp "$S" "$D/theirs"
-    want cmp "$D"/*.unsaved-*/rejected/chunks/$C/"$file" "$D/text"
+    want cmp "$D"/*.rejected-*/chunks/$C/"$file" "$D/text"
+}
+
+# An edit waits for the lock of the game, which then commits the same row. The row is the unit: edits of others are
+# taken, also while the game goes on to write.
+conflict_of_one_row() {
+    up
+    same 'closes' "$(py '
+import sqlite3
+def game(sql):
+    db = sqlite3.connect(a[2])
+    db.execute(sql)
+    db.commit()
+    db.close()
+db = sqlite3.connect(a[2])
+db.execute("BEGIN IMMEDIATE")
+db.execute(a[3])
+print(err(put, a[0], b"fill 9\n"))
+db.commit()
+db.close()
+for i in range(20):
+    game(f"UPDATE blocks SET vb = vb WHERE loc = {a[4]}")
+    print(err(put, a[1], b"fill %d\n" % (i % 7 + 1)))
+open(a[5], "wb").write(get(a[2]))' "$M/chunks/$C/channels/data5.txt" \
+        "$M/chunks/$C2/channels/data5.txt" "$S" \
+        "UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc = $(key $C2)) WHERE loc = $(key $C)" \
+        "$(key $C)" "$D/theirs" | sort | uniq -c | sed 's/^ *//' | paste -sd ,)" '1 EBUSY,20 ok'
+    down 3
+    want cmp "$S" "$D/theirs"
+    wants_not "$TFS_BIN" import "$D"/*.unsaved-* "$S"
+    want cmp "$S" "$D/theirs"
+    want "$TFS_BIN" import --force "$D"/*.unsaved-* "$S"
+    same 'the edit' "$("$TFS_BIN" cat "$S" "chunks/$C/channels/data5.txt" | tail -n 1)" 'fill 9'
 }
 
 # Another row is nobody's conflict.
@@ -229,6 +261,7 @@ try 'database: locked against a listing' locked_while_listing
 try 'database: changed by others' changed_outside
 try 'database: another row changed by others' beside_the_game
 try 'database: a conflict is told' conflict_is_told
+try 'the conflict of one row is none of others' conflict_of_one_row
 try 'database: blocks of another size' misfits
 try 'database: a damaged block' damaged damage_database
 

@@ -19,7 +19,7 @@ journal() {
 
 # Mounts in the foreground; what is accepted waits in the journal.
 foreground() {
-    killable "$@"
+    killable
     hold
 }
 
@@ -162,9 +162,55 @@ another_program_wrote() {
     down
     want cmp "$D/other" "$S"
     wants_not [ -e "$(journal)" ]
-    want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"
+    same 'what was set aside' "$("$TFS_BIN" info "$(set_aside)" | grep -v ^until | paste -sd ' ')" \
+        "edits: 1 chunks: 1 changed: $C"
+    "$TFS_BIN" diff "$S" "$(set_aside)" >"$D/diff"
+    want grep -q base:one "$D/diff"
     want "$TFS_BIN" import "$(set_aside)" "$S"
     block_is "$V" base:one
+}
+
+# What the other program changed is named, and taken with --force.
+foreign_chunk_by_chunk() {
+    local place
+    IFS=_ read -r -a place <<<"$C2"
+    V2=$((place[0] * 16)),$((place[1] * 16)),$((place[2] * 16))
+    foreground
+    edit base:one
+    echo "$V2,base:two" >>"$M/chunks/$C2/voxels.csv"
+    murder
+    cp "$PRISTINE" "$D/other"
+    want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
+    cp "$D/other" "$S"
+    up
+    down
+    "$TFS_BIN" import "$(set_aside)" "$S" 2>"$D/import.err"
+    same 'status of import' $? 1
+    want grep -q "chunks/$C2: not taken: it was changed since" "$D/import.err"
+    block_is "$V" base:one
+    same 'voxels of the game' "$("$TFS_BIN" cat "$S" "chunks/$C2/voxels.csv" | wc -l)" 1
+    want "$TFS_BIN" import --force "$(set_aside)" "$S"
+    block_is "$V2" base:two
+    "$TFS_BIN" import "$(set_aside)" "$S" 2>"$D/import.err"
+    same 'status of another import' $? 0
+    want grep -q 'nothing differs' "$D/import.err"
+}
+
+# A chunk that was moved is moved as a whole, or not at all.
+foreign_move() {
+    foreground
+    want mv "$M/chunks/$C" "$M/chunks/3_2_2"
+    murder
+    cp "$PRISTINE" "$D/other"
+    want "$TFS_BIN" put "$D/other" "chunks/$C/voxels.csv" <<<'x,y,z,block'
+    cp "$D/other" "$S"
+    up
+    down
+    wants_not "$TFS_BIN" import "$(set_aside)" "$S"
+    want cmp "$D/other" "$S"
+    cp "$PRISTINE" "$S"
+    want "$TFS_BIN" import "$(set_aside)" "$S"
+    same 'changes' "$(region diff "$PRISTINE" "$S" | sort | paste -sd ,)" "added 3_2_2,removed $C"
 }
 
 # A disk for the save, whose room can be given, and what another program will put in its place.
@@ -189,7 +235,7 @@ left_behind_on_a_full_disk() {
     edit base:one
     murder
     cp "$D/other" "$S"
-    room 5
+    room 1
     up
     want grep -q 'it stays, and could not be set aside: No space left' "$D/mount.err"
     down
@@ -197,7 +243,8 @@ left_behind_on_a_full_disk() {
     room 100
     up
     down
-    want grep -rqxF "$V,base:one" "$disk/$SAVE_NAME".unsaved-*/"chunks/$C/voxels.csv"
+    want "$TFS_BIN" import "$disk/$SAVE_NAME".unsaved-* "$S"
+    block_is "$V" base:one
     wants_not [ -e "$disk/.$SAVE_NAME.terrainfs-journal" ]
     export XDG_STATE_HOME=$T/state
 }
@@ -240,109 +287,40 @@ moved_behind_links() {
     block_is "$V" base:one
 }
 
-# conflict_at_unmount: the edits are in NAME.unsaved-DATE, and the journal is still there.
-conflict_at_unmount() {
+# Another program saves while edits wait in the journal of a mount.
+set_aside_while_mounted() {
     cp "$PRISTINE" "$D/other"
     want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
     up
     hold
     edit base:one
-    want rm -r "$M/chunks/$C2"
-    cp "$D/other" "$S"
-    release
-    down 3
-    want [ -s "$(journal)" ]
-    want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"
-}
-
-# all_unsaved: the directories of every place.
-all_unsaved() {
-    find "$D" "$XDG_STATE_HOME" -maxdepth 2 -name "$SAVE_NAME.unsaved-*" -type d 2>/dev/null | sort -u
-}
-
-set_aside_once() {
-    local kept
-    conflict_at_unmount
-    kept=$(set_aside)
-    cp -p "$(journal)" "$D/journal"
-    want rm "$kept/chunks/$C/blocks.txt" "$kept/.gitignore" # for people
-    up
-    want grep -qF "another program changed the save since; what was edited is in $kept" "$D/mount.err"
-    down
-    wants_not [ -e "$(journal)" ]
-    cp -p "$D/journal" "$(journal)" # a mount that was killed before it could remove it
-    up
-    down
-    wants_not [ -e "$(journal)" ]
-    same 'directories' "$(all_unsaved)" "$kept"
+    behind_its_back cp "$D/other" "$S"
+    want soon grep -q "edits that waited for it are in $S.unsaved-" "$M/.terrainfs/errors.log"
+    want soon [ ! -e "$(journal)" ]
+    wants_not grep -qxF "$V,base:one" "$M/chunks/$C/voxels.csv"
     want cmp "$D/other" "$S"
+    edit base:two
+    down 3
+    want grep -q "edits that waited for it are in $S.unsaved-" "$D/umount.err"
+    block_is "$V" base:two
+    "$TFS_BIN" import "$(set_aside)" "$S"
+    same 'import over a later edit' $? 1
+    block_is "$V" base:two
+    cp "$D/other" "$S"
+    want "$TFS_BIN" import "$(set_aside)" "$S"
+    block_is "$V" base:one
 }
 
-# What is not all there is kept again: COMMAND...
-set_aside_again() {
-    local kept
-    export XDG_STATE_HOME=$D/state
-    conflict_at_unmount
-    kept=$(set_aside)
-    "$@" "$kept"
+# The same program wrote what was there: nothing was changed.
+touched_while_mounted() {
     up
-    down
-    wants_not [ -e "$(journal)" ]
-    same 'directories' "$(all_unsaved | wc -l)" 2
-    want grep -qxF "$V,base:one" "$XDG_STATE_HOME"/terrainfs/"$SAVE_NAME".unsaved-*/"chunks/$C/voxels.csv"
-    export XDG_STATE_HOME=$T/state
-}
-
-# An edit that nothing has but the journal, beside a removal that an earlier directory has, too. The view leaves
-# out the files that hold a chunk as it is stored.
-edit_beside_a_removal_set_aside() {
-    export XDG_STATE_HOME=$D/state
-    cp "$PRISTINE" "$D/other"
-    want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
-    up -o views=voxels
     hold
     edit base:one
-    want rm -r "$M/chunks/$C2"
-    cp "$D/other" "$S"
-    release
-    down 3
-    want [ -s "$(set_aside)/chunks/$C/raw.bin" ]
-    up -o views=voxels
+    behind_its_back cp "$PRISTINE" "$S"
+    want sync "$M/info.txt"
     down
-    wants_not [ -e "$(journal)" ]
-    same 'directories' "$(all_unsaved)" "$(set_aside)"
-    foreground views=voxels
-    edit base:two
-    want rm -r "$M/chunks/$C2"
-    murder
-    cp "$PRISTINE" "$S"
-    up -o views=voxels
-    down
-    wants_not [ -e "$(journal)" ]
-    want cmp "$PRISTINE" "$S"
-    same 'directories' "$(all_unsaved | wc -l)" 2
-    want grep -qxF "$V,base:two" "$XDG_STATE_HOME"/terrainfs/"$SAVE_NAME".unsaved-*/"chunks/$C/voxels.csv"
-    want "$TFS_BIN" import "$XDG_STATE_HOME"/terrainfs/"$SAVE_NAME".unsaved-* "$S"
-    block_is "$V" base:two
-    export XDG_STATE_HOME=$T/state
-}
-
-without_a_chunk() { rm "$1/chunks/$C/raw.bin"; }
-without_a_removal() { rm -r "$1/deleted"; }
-with_another_chunk() { echo >>"$1/chunks/$C/raw.bin"; }
-with_a_link() { mv "$1/chunks/$C/raw.bin" "$D/raw" && ln -s "$D/raw" "$1/chunks/$C/raw.bin"; }
-of_another() { chown -R 12345 "$1"; }
-of_another_as_root() { [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }; set_aside_again of_another; }
-
-put_back_on_purpose() {
-    left_behind base:one
-    cp "$PRISTINE" "$S"
-    touch -d '+1 hour' "$S"
-    up
-    want grep -q 'was not restored, for the save was put back since' "$D/mount.err"
-    down
-    want cmp "$PRISTINE" "$S"
-    want grep -qxF "$V,base:one" "$(set_aside)/chunks/$C/voxels.csv"
+    block_is "$V" base:one
+    same 'directories' "$(find "$D" -name '*.unsaved-*')" ''
 }
 
 # cut BYTES: takes so many bytes from the end of the journal.
@@ -372,7 +350,7 @@ with open(a[0], "r+b") as f:
     want grep -q 'its journal is damaged at offset' "$D/mount.err"
     down
     block_is "$V" base:one
-    want [ -s "$(set_aside)/journal" ]
+    want [ -s "$(set_aside)/damaged-journal" ]
     wants_not [ -e "$(journal)" ]
 }
 
@@ -539,14 +517,10 @@ try 'another program wrote: nothing is overwritten, the edits are set aside' ano
 try 'removed files are gone from the save after sync' removals_are_in_the_save_after_sync
 try 'a full disk when a journal is to be set aside: it stays, and nothing else' left_behind_on_a_full_disk
 try 'a save that was moved, with a link in its place: the journal there is named' moved_behind_links
-try 'edits that a mount set aside are not set aside again by the next one' set_aside_once
-try 'a chunk is missing in what was set aside: it is set aside again' set_aside_again without_a_chunk
-try 'a removal is missing in what was set aside' set_aside_again without_a_removal
-try 'a chunk is another in what was set aside' set_aside_again with_another_chunk
-try 'a chunk is a link in what was set aside' set_aside_again with_a_link
-try 'an edit made under a view, beside a removal that was set aside before' edit_beside_a_removal_set_aside
-try 'what was set aside is somebody else'"'"'s' of_another_as_root
-try 'a save that was put back stays, the edits are set aside' put_back_on_purpose
+try 'of what was set aside import takes what nobody changed' foreign_chunk_by_chunk
+try 'and a move as a whole' foreign_move
+try 'another program writes while edits wait: they are set aside' set_aside_while_mounted
+try 'a program that writes the same save again is none' touched_while_mounted
 try 'a torn end was never accepted' torn_end
 try 'damage is said, what is before it is restored' damaged_middle
 try 'a text with the name of a journal' foreign make_text

@@ -28,7 +28,7 @@ row() {
 
 # Files of ours below a directory.
 ours() {
-    find "$1" -name '.*terrainfs*' -o -name '*unsaved*'
+    find "$1" -name '.*terrainfs*' -o -name '*unsaved*' -o -name '*rejected*'
 }
 
 one_terrain() {
@@ -110,10 +110,10 @@ nothing_left_behind() {
     up
     wants_not cp "$S/theTerrain.ter" "$M/heightmap.png"
     down 3
-    want grep -q "kept in $XDG_STATE_HOME/terrainfs/theTerrain.ter.unsaved-" "$D/umount.err"
+    want grep -q "kept in $XDG_STATE_HOME/terrainfs/theTerrain.ter.rejected-" "$D/umount.err"
     same 'the other files' "$(others)" "$before"
-    same 'copies' "$(find "$XDG_STATE_HOME/terrainfs" -path '*unsaved*heightmap.png' | wc -l)" 1
-    rm -r "$XDG_STATE_HOME"/terrainfs/*unsaved*
+    same 'copies' "$(find "$XDG_STATE_HOME/terrainfs" -path '*rejected*heightmap.png' | wc -l)" 1
+    rm -r "$XDG_STATE_HOME"/terrainfs/*rejected*
 }
 
 game_saves_both() {
@@ -123,10 +123,9 @@ game_saves_both() {
     done
 }
 
-# Another program saves both terrains over edits that wait: what the mount sets aside is imported into the level, what the
-# next mount does into each terrain, and both give the same.
+# Another program saves both terrains over edits that wait: those of each terrain are set aside, and not in the level.
 both_set_aside() {
-    local kept name
+    local name
     needs_root || return
     several
     up
@@ -135,17 +134,13 @@ both_set_aside() {
         row "$M/terrains/$name/chunks/0_0_0/heights.txt"
     done
     behind_its_back game_saves_both
+    for name in theTerrain theTerrain2; do
+        want soon is_aside "$XDG_STATE_HOME/terrainfs/$name.ter"
+    done
     down 3
-    kept=$(echo "$XDG_STATE_HOME"/terrainfs/*unsaved*)
-    cp -r "$S" "$D/other"
-    rm "$D/other"/.*-journal "$kept"/terrains/*/heightmap.png
-    want "$TFS_BIN" import "$kept" "$D/other"
-    rm -r "$kept"
-    up
-    down
+    same 'names of ours' "$(ours "$S")" ''
     for name in theTerrain theTerrain2; do
         want "$TFS_BIN" import "$XDG_STATE_HOME/terrainfs/$name.ter".unsaved-* "$S/$name.ter"
-        want cmp "$S/$name.ter" "$D/other/$name.ter"
         "$TFS_BIN" cat "$S/$name.ter" chunks/0_0_0/heights.txt >"$D/tile"
         want grep -q '^y=00 z=00 |   777 ' "$D/tile"
     done
@@ -181,7 +176,7 @@ killed_and_packed() {
 try 'a level is mounted as its terrain; its other files stay as they are' one_terrain
 try 'so is an unpacked mod, and a folder in a level' below_and_mod
 try 'a level of two terrains shows terrains/NAME' two_terrains
-try 'what two terrains could not save is imported, both ways' both_set_aside
+try 'what two terrains could not save is imported into each' both_set_aside
 try 'a mount point that hides a terrain is refused' hides_a_terrain
 try 'the scale of the level is read again with the terrain' scale_follows
 try 'refused texts are not left in a level' nothing_left_behind

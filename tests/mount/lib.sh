@@ -247,6 +247,11 @@ release() {
     held=()
 }
 
+# is_aside PATH: edits of that save were set aside there.
+is_aside() {
+    compgen -G "$1.unsaved-*" >"$D/aside"
+}
+
 # behind_its_back COMMAND...: files are released and the command runs before the daemon does anything more.
 behind_its_back() {
     local pid

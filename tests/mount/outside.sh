@@ -56,14 +56,16 @@ fsync_gives() {
 conflict_ask() {
     needs_root || return
     pending
-    fsync_gives ESTALE
-    fsync_gives ESTALE
+    want soon sees base:outside
+    fsync_gives ok
     want cmp "$D/another" "$S"
-    want grep -qxF "$V,base:inside" "$M/chunks/$C/voxels.csv"
-    logged '.'
+    wants_not grep -qxF "$V,base:inside" "$M/chunks/$C/voxels.csv"
+    logged 'the save was changed by another program; edits that waited for it are in'
     down 3
     want cmp "$D/another" "$S"
-    want grep -rq base:inside "$D"/*.unsaved-*
+    want "$TFS_BIN" import "$D"/*.unsaved-* "$S"
+    block_is "$V" base:inside
+    block_is "$V2" base:outside
 }
 
 # A close that meets a save that another program has replaced; it left what was written here alone.
@@ -169,7 +171,12 @@ removed_while_an_edit_waits() {
     one_of 'fsync' "$(py 'print(err(lambda: os.fsync(os.open(a[0], os.O_RDONLY))))' \
         "$M/chunks/$C/voxels.csv")" ESTALE EIO ENOENT
     down 3
-    want grep -rq base:inside "$D"/*.unsaved-*/
+    want grep -q 'in the journal beside the save' "$D/umount.err"
+    cp "$PRISTINE" "$S"
+    up
+    want grep -q '1 edit until .* was restored from its journal' "$D/mount.err"
+    down
+    block_is "$V" base:inside
 }
 
 # ---- locks --------------------------------------------------------------------------------------------

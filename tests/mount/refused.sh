@@ -24,8 +24,8 @@ left() {
 unsaved() {
     local found
     down 3
-    found=$(find "$D" -path "*/$SAVE_NAME.unsaved-*" -type f -name "${P##*/}")
-    [ -n "$found" ] || note "no ${P##*/} in $SAVE_NAME.unsaved-DATE: $(ls -A "$D")"
+    found=$(find "$D" -path "*/$SAVE_NAME.rejected-*/$P" -type f)
+    [ -n "$found" ] || note "no $P in $SAVE_NAME.rejected-DATE: $(ls -A "$D")"
     [ -z "$found" ] || want cmp "$found" <(printf '%b' "$1")
     want cmp "$PRISTINE" "$S"
 }
@@ -339,25 +339,19 @@ state_directory() {
     timeout 60 "$TFS_BIN" umount "$M" 2>"$D/said"
     same 'status of umount' $? 3
     chattr -i "$D/sub"
-    want grep -q "1 refused text is kept in $XDG_STATE_HOME/terrainfs/$SAVE_NAME.unsaved-" "$D/said"
+    want grep -q "1 refused text is kept in $XDG_STATE_HOME/terrainfs/$SAVE_NAME.rejected-" "$D/said"
     want grep -rqx 'fill 300' "$XDG_STATE_HOME"
     want cmp "$PRISTINE" "$S"
 }
 
-# The second one is not put beside the first; git sees neither.
-one_beside_the_save() {
-    local i
+# git sees nothing of them.
+git_ignores_them() {
     want git -C "$D" init -q
-    for i in first second; do
-        up
-        echo "a,$i" >"$M/chunks/$C/voxels.csv"
-        down 3
-        [ $i = first ] || want grep -rqx "a,$i" "$XDG_STATE_HOME/terrainfs/$SAVE_NAME".unsaved-*
-    done
-    same 'beside the save' "$(find "$D" -maxdepth 1 -name '*.unsaved-*' | wc -l)" 1
-    want grep -rqx a,first "$D/$SAVE_NAME".unsaved-*
-    same 'what git sees of it' "$(git -C "$D" status --porcelain -uall | grep -F unsaved)" ''
-    rm -r "$XDG_STATE_HOME/terrainfs/$SAVE_NAME".unsaved-*
+    up
+    echo "a,b" >"$M/chunks/$C/voxels.csv"
+    down 3
+    want grep -qx a,b "$D/$SAVE_NAME".rejected-*/"chunks/$C/voxels.csv"
+    same 'what git sees of it' "$(git -C "$D" status --porcelain -uall | grep -F rejected)" ''
 }
 
 # Who looks finds where it is said.
@@ -437,7 +431,7 @@ try 'a writer that is killed' open_at_unmount
 try 'rejected bytes, mended and written' rejected_can_be_read_and_listed
 try 'a document that is too large' too_large
 try 'foreign names in what is said' foreign_names
-try 'unsaved bytes below XDG_STATE_HOME' state_directory
-try 'at most one directory of refused texts beside the save' one_beside_the_save
+try 'refused texts below XDG_STATE_HOME' state_directory
+try 'refused texts beside a save in a work tree of git' git_ignores_them
 try '.terrainfs is listed when errors.log has a line' listed_when_there_is_something
 finish

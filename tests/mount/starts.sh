@@ -61,9 +61,11 @@ os.close(fd)' "$M/$SKY" "${2:-}" || edit=refused
     "$TFS_BIN" cat "$S" "$SKY" >"$D/saved"
     [ $edit = refused ] || same "the edit that was taken, $1" "$(cat "$D/saved")" 'fill 9'
     [ $end = 0 ] || grep -q "no memory to answer" "$D/umount.err" || note "end with $1: $end"
-    want grep -rqx 'fill 9' "$D/saved" "$D/$SAVE_NAME".unsaved-*
+    [ ! -d "$(echo "$D/$SAVE_NAME".unsaved-*)" ] || "$TFS_BIN" import "$D/$SAVE_NAME".unsaved-* "$S"
+    "$TFS_BIN" cat "$S" "$SKY" >"$D/saved"
+    want grep -rqx 'fill 9' "$D/saved" "$D/$SAVE_NAME".rejected-*
     want "$TFS_BIN" check "$S"
-    rm -rf "$D/$SAVE_NAME".unsaved-*
+    rm -rf "$D/$SAVE_NAME".unsaved-* "$D/$SAVE_NAME".rejected-* "$D/.$SAVE_NAME.terrainfs-journal"
     cp -p "$PRISTINE" "$S"
 }
 

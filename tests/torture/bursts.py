@@ -290,11 +290,13 @@ def judge_aside(scene, ledger, other, saved):
     return ''
 
 
-def holds(scene, ledger, tree, files):
-    try:
-        return all(ledger.least[i] <= scene.slots[i].number(tree) <= ledger.most[i] for i in files)
-    except FileNotFoundError:
+def holds(scene, ledger, directory, files):
+    """Does `import` bring these edits in from there?"""
+    status, _ = scene.bench.run('import', '--force', directory, scene.bench.save, struck=False)
+    if status != 0:
         return False
+    numbers, _ = scene.numbers()
+    return all(ledger.least[i] <= numbers[i] <= ledger.most[i] for i in files)
 
 
 def cut_aside(scene, directory, ledger):

@@ -47,17 +47,6 @@ static inline void scratch_setup_in_memory(void)
     scratch_setup();
 }
 
-/* Does the file system, also that in memory, know when a file was made? */
-static inline bool scratch_knows_births(void)
-{
-    const char *base = getenv("TMPDIR");
-    struct statx disk, memory;
-
-    return statx(AT_FDCWD, base == NULL ? "/tmp" : base, 0, STATX_BTIME, &disk) == 0 &&
-           (statx(AT_FDCWD, "/dev/shm", 0, STATX_BTIME, &memory) < 0 ||
-            (disk.stx_mask & memory.stx_mask & STATX_BTIME) != 0);
-}
-
 static inline int scratch_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     (void)st;

@@ -1,13 +1,14 @@
 /* base/journal: what was accepted is read again, what was torn is left out, what is damaged is
  * said, and a file that others could have made is not believed. formats/journal: records. */
 #include <errno.h>
+#include <sys/resource.h>
 
+#include "../lib/journal_case.h"
 #include "../lib/session_format.h"
 #include "formats/containers/file.h"
 #include "formats/journal.h"
+#include "sanitized.h"
 #include "scratch.h"
-
-#define LIMIT (UINT64_C(1) << 30)
 
 static struct tfs_error err;
 static const struct tfs_hash save_hash = {5, 7, 9};
@@ -56,7 +57,7 @@ static int read_journal(struct tfs_journal_text *text)
 
     tfs_error_reset(&err);
     *text = (struct tfs_journal_text){0};
-    return tfs_journal_read(scratch_path("save"), &st, LIMIT, text, &err);
+    return tfs_journal_read(scratch_path("save"), &st, text, &err);
 }
 
 /* The texts of all edits that are read, joined by blanks. Static storage. */
@@ -302,6 +303,25 @@ START_TEST(journal_with_any_byte_wrong_never_gives_another_record)
 }
 END_TEST
 
+/* What a file claims to be is not what it takes: 4 GB of nothing behind a record. */
+START_TEST(journal_with_a_hole_behind_it_is_read_in_no_more_memory_than_its_records)
+{
+    const rlim_t enough = (rlim_t)1 << 29;
+    struct tfs_journal *journal = create("one");
+    struct rlimit limit;
+
+    append(journal, TFS_JOURNAL_EDIT, "two");
+    tfs_journal_close(journal);
+    ck_assert_int_eq(truncate(scratch_path(".save.terrainfs-journal"), (off_t)TFS_JOURNAL_MAX), 0);
+    if (!SANITIZED) {
+        ck_assert_int_eq(getrlimit(RLIMIT_AS, &limit), 0);
+        limit.rlim_cur = enough;
+        ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    }
+    ck_assert_str_eq(edits(), "one two");
+}
+END_TEST
+
 START_TEST(journal_does_not_take_a_record_of_an_older_one)
 {
     struct tfs_journal *journal = create("one");
@@ -407,11 +427,11 @@ START_TEST(journal_knows_which_edits_a_save_lacks)
     append(journal, TFS_JOURNAL_EDIT, "four");
     tfs_journal_close(journal);
     ck_assert_int_eq(read_journal(&text), 1);
-    ck_assert(tfs_journal_first(&text, save_hash, &first));
+    ck_assert(journal_first(&text, save_hash, &first));
     ck_assert_uint_eq(first, 0);
-    ck_assert(tfs_journal_first(&text, other_hash, &first));
+    ck_assert(journal_first(&text, other_hash, &first));
     ck_assert_uint_eq(first, 4);
-    ck_assert(!tfs_journal_first(&text, (struct tfs_hash){6, 7, 9}, &first));
+    ck_assert(!journal_first(&text, (struct tfs_hash){6, 7, 9}, &first));
     tfs_journal_text_release(&text);
 }
 END_TEST
@@ -436,7 +456,7 @@ static struct tfs_doc *apply(struct tfs_doc *doc, struct tfs_blob *record)
     struct timespec when;
 
     ck_assert_int_eq(tfs_edit_open(doc, &edit, &err), 0);
-    ck_assert_msg(tfs_record_apply(&edit, record, tfs_blob_span(record), &when, &err) == 0, "%s",
+    ck_assert_msg(journal_apply(&edit, record, tfs_blob_span(record), &when, &err) == 0, "%s",
                   err.text);
     ck_assert_int_eq(when.tv_sec, 12);
     ck_assert_int_eq(when.tv_nsec, 34);
@@ -515,7 +535,7 @@ START_TEST(record_with_any_byte_missing_is_refused)
         tfs_error_reset(&err);
         ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
         ck_assert_int_eq(
-            tfs_record_apply(&edit, record, (struct tfs_span){record->data, size}, &when, &err),
+            journal_apply(&edit, record, (struct tfs_span){record->data, size}, &when, &err),
             -EBADMSG);
         tfs_edit_release(&edit);
     }
@@ -572,6 +592,8 @@ static Suite *journal_suite(void)
     tcase_add_test(damage, journal_cut_anywhere_gives_the_records_before_the_cut);
     tcase_add_test(damage, journal_cut_in_its_head_is_refused);
     tcase_add_test(damage, journal_with_any_byte_wrong_never_gives_another_record);
+    tcase_add_test(damage,
+                   journal_with_a_hole_behind_it_is_read_in_no_more_memory_than_its_records);
     tcase_add_test(damage, journal_does_not_take_a_record_of_an_older_one);
     tcase_add_test(damage, journals_say_which_process_made_them);
     tcase_add_checked_fixture(trust, journal_setup, scratch_teardown);

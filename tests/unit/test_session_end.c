@@ -1,5 +1,6 @@
 /*
- * The end of a session for which nothing is left but what it kept from its beginning.
+ * What is left at the end of a session, and where it is then; also where nothing is left but what
+ * the session kept from its beginning.
  */
 #include "unit.h"
 
@@ -87,8 +88,8 @@ START_TEST(session_end_keeps_unsaved_edits_though_no_descriptor_is_left)
     ck_assert_int_eq(dup(STDIN_FILENO), -1);
     ck_assert_int_eq(tfs_session_finish(session), 3);
     limit_descriptors(next + 64);
-    ck_assert_int_eq(shell("cd fake.save.unsaved-* && grep -qx kept chunks/0_0_0/raw.bin && "
-                           "grep -qx 'b a d' rejected/chunks/1_0_0/text.txt"),
+    ck_assert_int_eq(shell("grep -q kept fake.save.unsaved-*/journal && "
+                           "grep -qx 'b a d' fake.save.rejected-*/chunks/1_0_0/text.txt"),
                      0);
 }
 END_TEST
@@ -113,21 +114,20 @@ END_TEST
 
 static bool is_nothing_beside_the_save(void)
 {
-    return shell("test -z \"$(find . -name '*.unsaved-*')\"") == 0;
+    return shell("test -z \"$(find . -name '*.unsaved-*' -o -name '*.rejected-*')\"") == 0;
 }
 
-/* A directory of unsaved texts can be made, but nothing can be put into it. */
-START_TEST(session_end_leaves_no_empty_directory)
+START_TEST(session_end_keeps_the_newest_of_each_refused_text)
 {
-    fake_disk.fail = -ENOSPC;
-    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "lost"), -ENOSPC);
-    int next = next_descriptor();
-    limit_descriptors(next - TFS_RESERVE_FILES + 1);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "b a d"), -EBADMSG);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "w o r s e"), -EBADMSG);
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "4"), -EBADMSG);
     ck_assert_int_eq(tfs_session_finish(session), 3);
-    limit_descriptors(next + 64);
-    ck_assert_ptr_nonnull(strstr(messages, "edits could not be saved, nor kept beside the save"));
-    ck_assert_ptr_nonnull(strstr(tfs_session_left(session), "nor kept beside the save: "));
-    ck_assert(is_nothing_beside_the_save());
+    ck_assert_ptr_nonnull(strstr(tfs_session_left(session), "2 refused texts are kept in "));
+    ck_assert_int_eq(shell("cd fake.save.rejected-* && grep -qx 4 chunks/0_0_0/text.txt && "
+                           "grep -qx 'w o r s e' chunks/1_0_0/text.txt && "
+                           "grep -qx '\\*' .gitignore"),
+                     0);
 }
 END_TEST
 
@@ -177,9 +177,9 @@ static Suite *suite(void)
 #ifdef __GLIBC__
     tcase_add_test(c, session_end_finds_its_memory_in_the_heap_of_a_mount);
 #endif
-    tcase_add_test(c, session_end_leaves_no_empty_directory);
     tcase_add_test(c, session_end_names_what_is_lost_but_hidden_files_and_backups);
     tcase_add_test(c, session_is_refused_where_it_could_not_end);
+    tcase_add_test(c, session_end_keeps_the_newest_of_each_refused_text);
     return s;
 }
 

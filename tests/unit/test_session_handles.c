@@ -517,7 +517,7 @@ static void open_journaling(char *path, const struct tfs_journal_files *one)
     journaling = *opened->container;
     journaling.journal = one;
     opened->container = &journaling;
-    open_save_with(opened, (struct tfs_session_options){.commit_seconds = 3600});
+    open_save_with(opened, (struct tfs_session_options){.commit_auto = true});
 }
 
 /* Its bytes were accepted with those of the first close, and no journal holds them yet. */
@@ -532,10 +532,12 @@ START_TEST(session_close_waits_for_the_journal_that_another_close_writes)
     ck_assert_int_eq(write_as(other_handle, 1, 3, "def"), 0);
     answer_init(&other_answer);
     answered_early = true;
+    fake_disk.fail = -EBUSY;
     ck_assert_int_eq(flush_as(other_handle, 2), 0);
     ck_assert_int_eq(answer_wait(&other_answer), 0);
     ck_assert(!answered_early);
     ck_assert_int_eq(fake_disk.commits, 0);
+    fake_disk.fail = 0;
     tfs_session_release(session, other_handle);
     ck_assert_int_eq(tfs_session_finish(session), 0);
     ck_assert_int_eq(rmdir(directory), 0);

@@ -113,6 +113,8 @@ static int logged_count(void)
 static bool with_journal; /* the save is in the scratch directory, where a journal can be */
 static struct tfs_container journaling;
 
+static struct tfs_hash hash_now = {1, 2, 3};
+
 static int fake_hash(struct tfs_save *of, struct tfs_key file, struct tfs_hash *hash,
                      struct stat *st, struct tfs_error *err)
 {
@@ -120,7 +122,7 @@ static int fake_hash(struct tfs_save *of, struct tfs_key file, struct tfs_hash *
     (void)file;
     (void)st;
     (void)err;
-    *hash = (struct tfs_hash){1, 2, 3};
+    *hash = hash_now;
     return 0;
 }
 
@@ -177,6 +179,12 @@ static void restart_in_a_burst(void)
     tfs_store_close(store);
     start((struct tfs_store_options){.commit_auto = true, .now = always});
     burst = false;
+}
+
+static void restart(struct tfs_store_options options)
+{
+    tfs_store_close(store);
+    start(options);
 }
 
 static void teardown(void)
@@ -440,6 +448,87 @@ START_TEST(store_reads_a_changed_save_again_when_nothing_is_lost_by_it)
 }
 END_TEST
 
+/* The journal that was set aside has this text. */
+static bool is_aside(const char *text)
+{
+    char command[2 * PATH_MAX];
+
+    snprintf(command, sizeof(command), "grep -q '%s' %s/fake.save.unsaved-*/journal", text,
+             scratch_dir);
+    return system(command) == 0;
+}
+
+static void restart_on_disk(struct tfs_store_options options)
+{
+    scratch_setup();
+    with_journal = true;
+    restart(options);
+    ck_assert_int_eq(setenv("XDG_STATE_HOME", scratch_dir, 1), 0);
+}
+
+START_TEST(store_sets_an_edit_aside_when_another_program_was_faster)
+{
+    restart_on_disk((struct tfs_store_options){0});
+    struct set_job ours = {.job.undo = true, .blob = "ours"};
+    outside_change(1, "theirs");
+    submit(&ours);
+    ck_assert_int_eq(answer_of(&ours), -ESTALE);
+    ck_assert_int_eq(fake_disk.commits, 0);
+    ck_assert_str_eq(shown(0), "zero");
+    ck_assert_str_eq(shown(1), "theirs");
+    ck_assert_ptr_nonnull(strstr(told.message, "edits that waited for it are in"));
+    ck_assert(is_aside("ours"));
+    ck_assert_int_eq(set_chunk(0, "again"), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "again");
+    ck_assert_str_eq(fake_blob(save->doc, 1), "theirs");
+    tfs_store_stop(store);
+    ck_assert_ptr_nonnull(tfs_store_left(store));
+    scratch_teardown();
+}
+END_TEST
+
+/* What was acknowledged waits in the journal until it is durable elsewhere. */
+START_TEST(store_sets_edits_of_its_journal_aside_when_another_program_was_faster)
+{
+    struct set_job next = {.x = 5, .blob = "five"};
+    scratch_setup();
+    with_journal = true;
+    restart_in_a_burst();
+    ck_assert_int_eq(setenv("XDG_STATE_HOME", scratch_dir, 1), 0);
+    ck_assert_int_eq(set_chunk(0, "ours"), 0);
+    ck_assert_int_eq(access(scratch_path(".fake.save.terrainfs-journal"), F_OK), 0);
+    hash_now = (struct tfs_hash){4, 5, 6};
+    outside_change(1, "theirs");
+    submit(&next);
+    ck_assert_int_eq(answer_of(&next), 0);
+    ck_assert(is_aside("ours"));
+    ck_assert_str_eq(shown(0), "zero");
+    ck_assert_str_eq(shown(1), "theirs");
+    ck_assert_str_eq(shown(5), "five");
+    tfs_store_stop(store);
+    ck_assert_str_eq(fake_blob(save->doc, 5), "five");
+    ck_assert_int_eq(access(scratch_path(".fake.save.terrainfs-journal"), F_OK), -1);
+    scratch_teardown();
+}
+END_TEST
+
+/* A program that copied the save over itself took nothing away. */
+START_TEST(store_goes_on_with_its_edits_when_the_save_is_what_the_journal_knows)
+{
+    scratch_setup();
+    with_journal = true;
+    restart_in_a_burst();
+    ck_assert_int_eq(set_chunk(0, "ours"), 0);
+    outside_change(0, "zero");
+    ck_assert_int_eq(barrier(), 0);
+    ck_assert_str_eq(shown(0), "ours");
+    ck_assert_str_eq(fake_blob(save->doc, 0), "ours");
+    tfs_store_stop(store);
+    ck_assert_ptr_null(tfs_store_left(store));
+    scratch_teardown();
+}
+END_TEST
+
 START_TEST(store_says_that_a_save_cannot_be_read_and_that_it_can_again)
 {
     fake_disk.changed = 1;
@@ -538,6 +627,9 @@ static const TTest *const *const tests[] = {
     &store_gives_the_slot_of_an_undone_chunk_to_none_that_comes_from_outside,
     &store_lets_nothing_wait_at_the_end,
     &store_reads_a_changed_save_again_when_nothing_is_lost_by_it,
+    &store_sets_an_edit_aside_when_another_program_was_faster,
+    &store_sets_edits_of_its_journal_aside_when_another_program_was_faster,
+    &store_goes_on_with_its_edits_when_the_save_is_what_the_journal_knows,
     &store_says_that_a_save_cannot_be_read_and_that_it_can_again,
     &store_with_a_full_journal_writes_a_save_on_a_full_disk_no_oftener_than_it_should,
     &store_serves_many_threads,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
+#include "../lib/journal_case.h"
 #include "../lib/session_format.h"
 #include "formats/journal.h"
 #include "fs/store/state.h"
@@ -107,7 +108,7 @@ static void print_journal(char *out, size_t size)
     struct tfs_error why = {0};
     struct timespec when;
     struct tfs_edit edit;
-    int found = tfs_journal_read(save->path, &save->st, TFS_JOURNAL_MAX, &text, &why);
+    int found = tfs_journal_read(save->path, &save->st, &text, &why);
 
     snprintf(out, size, "none");
     if (found == 0)
@@ -117,8 +118,8 @@ static void print_journal(char *out, size_t size)
     ck_assert_int_eq(tfs_edit_open(saved, &edit, &why), 0);
     for (size_t i = 0; i < text.count; i++)
         if (text.records[i].kind == TFS_JOURNAL_EDIT)
-            ck_assert_int_eq(
-                tfs_record_apply(&edit, text.bytes, text.records[i].payload, &when, &why), 0);
+            ck_assert_int_eq(journal_apply(&edit, text.bytes, text.records[i].payload, &when, &why),
+                             0);
     struct tfs_doc *doc = tfs_edit_finish(&edit);
     out[0] = '\0';
     for (int x = 0; x < 10; x++) {
@@ -506,8 +507,8 @@ static size_t lacking(struct tfs_hash hash)
     struct tfs_error why = {0};
     size_t first = 0, count = 0;
 
-    ck_assert_int_eq(tfs_journal_read(save->path, &save->st, TFS_JOURNAL_MAX, &text, &why), 1);
-    ck_assert(tfs_journal_first(&text, hash, &first));
+    ck_assert_int_eq(tfs_journal_read(save->path, &save->st, &text, &why), 1);
+    ck_assert(journal_first(&text, hash, &first));
     for (size_t i = first; i < text.count; i++)
         count += text.records[i].kind == TFS_JOURNAL_EDIT;
     tfs_journal_text_release(&text);
@@ -565,14 +566,14 @@ static void replay(struct tfs_hash hash, const char *blob, char out[16])
     struct tfs_edit edit;
     size_t first = 0;
 
-    ck_assert_int_eq(tfs_journal_read(save->path, &save->st, TFS_JOURNAL_MAX, &text, &why), 1);
-    ck_assert(tfs_journal_first(&text, hash, &first));
+    ck_assert_int_eq(tfs_journal_read(save->path, &save->st, &text, &why), 1);
+    ck_assert(journal_first(&text, hash, &first));
     ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &why), 0);
     ck_assert_int_eq(fake_edit_set(&edit, 0, blob, &why), 0);
     for (size_t i = first; i < text.count; i++)
         if (text.records[i].kind == TFS_JOURNAL_EDIT)
-            ck_assert_int_eq(
-                tfs_record_apply(&edit, text.bytes, text.records[i].payload, &when, &why), 0);
+            ck_assert_int_eq(journal_apply(&edit, text.bytes, text.records[i].payload, &when, &why),
+                             0);
     struct tfs_doc *doc = tfs_edit_finish(&edit);
     snprintf(out, 16, "%s", fake_blob(doc, 0));
     tfs_doc_unref(doc);

@@ -9,15 +9,17 @@
 
 #include "fs/recovery/steps.h"
 
-/* Of a save that is one file: sets r->doc, r->count and r->last from the records from r->first on.
- * A failure other than ENOMEM says why they do not fit. */
-int tfs_recovery_apply(struct tfs_recovery *r, struct tfs_error *err);
-/* Of several files: *doc is the save with the edits of files that are ours, or else of those that
- * another program changed; *count: of how many records. */
-int tfs_recovery_apply_files(struct tfs_recovery *r, bool theirs, struct tfs_doc **doc,
-                             size_t *count, struct tfs_error *err);
+/* *doc: the save with the edits that files of ours lack, or (unchecked) with those of all others;
+ * *count: of how many records. A failure other than ENOMEM says why they do not fit. */
+int tfs_recovery_apply(struct tfs_recovery *r, bool theirs, struct tfs_doc **doc, size_t *count,
+                       struct tfs_error *err);
 
-/* Makes r->doc what the save reads as once it is written. */
+/* Can edits make `after` of `before`, which are of one key of two documents of the save (NULL:
+ * there is none), and does it decode? EBADMSG: no. */
+int tfs_recovery_check(struct tfs_save *save, struct tfs_doc *made, const struct tfs_chunk *before,
+                       const struct tfs_chunk *after, struct tfs_error *err);
+
+/* Makes r->doc what the save reads as once it is written, where that is one file. */
 int tfs_recovery_read_again(struct tfs_recovery *r, struct tfs_error *err);
 
 /* Does a document say anything that the save does not? NULL says nothing. */

@@ -1,5 +1,5 @@
 /*
- * The files that a journal names: see files.h.
+ * The files of a save that a journal is about: see files.h.
  *
  * A journal is not trusted: what it names is counted before room is made for it, and is only ever
  * compared with what the save itself knows of its files.
@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/clock.h"
 
 #define FILES_MAX ((size_t)1 << 20)
 
@@ -70,6 +69,8 @@ static int list_files(const struct tfs_save *save, const struct tfs_journal_text
 {
     size_t settled = 0;
 
+    if (!tfs_container_has_files(save->container))
+        return add_file(files, (struct tfs_key){0}, err);
     for (size_t i = 0; i < text->count && err->code == 0; i++) {
         if (text->records[i].kind == TFS_JOURNAL_EDIT)
             add_named(save, files, text->records[i].payload, err);
@@ -131,69 +132,55 @@ static int check_edit(struct tfs_recover_files *files, struct tfs_span payload,
 
     if (tfs_record_files(&payload, &named, &count, err) < 0)
         return err->code;
-    struct tfs_cursor c = tfs_cursor_init(payload);
-    struct timespec made = {.tv_sec = (time_t)tfs_take_u64le(&c)};
-    made.tv_nsec = (long)tfs_take_u32le(&c);
     for (size_t i = 0; i < count; i++) {
         struct tfs_recover_file *file = find(files, named[i].key);
-        if (file == NULL)
-            continue;
-        const bool same = holds(file, named[i].hash);
-        file->begun = file->begun || (same && !file->named && !file->wrote);
-        file->ours = file->ours || same;
-        file->named = true;
-        file->last = made;
+        if (file != NULL)
+            file->ours = file->ours || holds(file, named[i].hash);
     }
     free(named);
     return 0;
 }
 
 /* A file that was written holds all edits before the mark of that rewrite. */
-static void check_wrote(struct tfs_recover_files *files, struct tfs_span payload, size_t mark)
+static void check_wrote(struct tfs_recover_file *file, struct tfs_hash wrote, bool whole,
+                        size_t mark)
 {
-    struct tfs_record_file wrote;
-    bool whole;
-
-    if (tfs_record_wrote_take(payload, &wrote, &whole) < 0)
-        return;
-    struct tfs_recover_file *file = find(files, wrote.key);
-    if (file == NULL || !holds(file, wrote.hash))
+    if (file == NULL || !holds(file, wrote))
         return;
     file->ours = file->wrote = true;
-    file->begun = false;
     if (whole)
         file->first = mark;
 }
 
-/* A backup that somebody put back holds what the journal began with, and was written after its last
- * edit. A copy of the whole save is newer than that, too, and its journal with it. */
-static void yield_to_backups(const struct tfs_journal_text *text, struct tfs_recover_files *files)
+static void check_file(struct tfs_recover_files *files, struct tfs_span payload, size_t mark)
 {
-    if (text->copied)
-        return;
-    for (size_t i = 0; i < files->count; i++) {
-        struct tfs_recover_file *file = &files->files[i];
-        if (file->begun && tfs_is_later(file->st.st_mtim, file->last) &&
-            tfs_is_later(file->st.st_ctim, file->last))
-            file->ours = false;
-    }
+    struct tfs_record_file wrote;
+    bool whole;
+
+    if (tfs_record_wrote_take(payload, &wrote, &whole) == 0)
+        check_wrote(find(files, wrote.key), wrote.hash, whole, mark);
 }
 
-static int check_records(const struct tfs_journal_text *text, struct tfs_recover_files *files,
-                         struct tfs_error *err)
+/* Of a save that is one file the journal itself says what it began with. */
+static int check_records(const struct tfs_save *save, const struct tfs_journal_text *text,
+                         struct tfs_recover_files *files, struct tfs_error *err)
 {
+    const bool several = tfs_container_has_files(save->container);
     size_t mark = 0;
 
+    if (!several)
+        files->files->ours = holds(files->files, text->save);
     for (size_t i = 0; i < text->count && err->code == 0; i++) {
         const struct tfs_journal_record *record = &text->records[i];
         if (record->kind == TFS_JOURNAL_MARK)
             mark = i + 1;
-        else if (record->kind == TFS_JOURNAL_EDIT)
+        else if (record->kind == TFS_JOURNAL_DONE && !several)
+            check_wrote(files->files, record->hash, true, mark);
+        else if (record->kind == TFS_JOURNAL_EDIT && several)
             check_edit(files, record->payload, err);
-        else if (record->kind == TFS_JOURNAL_FILE)
-            check_wrote(files, record->payload, mark);
+        else if (record->kind == TFS_JOURNAL_FILE && several)
+            check_file(files, record->payload, mark);
     }
-    yield_to_backups(text, files);
     return err->code;
 }
 
@@ -203,7 +190,7 @@ int tfs_recover_files_read(struct tfs_save *save, const struct tfs_journal_text 
     struct tfs_recover_files read = {0};
 
     if (list_files(save, text, &read, err) == 0 && look_at_files(save, &read, err) == 0)
-        check_records(text, &read, err);
+        check_records(save, text, &read, err);
     if (err->code < 0)
         tfs_recover_files_release(&read);
     else

@@ -1,9 +1,11 @@
 /*
  * What a journal says of the files of a save, and what they hold now -> which of its edits each of
- * them lacks (docs/journal.md, section 4).
+ * them lacks (docs/journal.md). Whoever opens a save and whoever has it open when another program
+ * writes it ask the same here.
  *
- * A file is ours when it holds what a record says that it held, or what a rewrite says that it
- * wrote; any other was changed by another program, and no edit is put onto it.
+ * A file is ours when it holds what the journal began with, or what a rewrite says that it wrote;
+ * any other was changed by another program, and no edit is put onto it. A save that is one file is
+ * file 0.
  */
 #ifndef TFS_FS_RECOVERY_FILES_H
 #define TFS_FS_RECOVERY_FILES_H
@@ -16,11 +18,8 @@ struct tfs_recover_file {
     bool unknown;   /* it cannot be read */
     struct stat st; /* all 0: there is no such file */
     bool ours;
-    bool wrote;           /* and that was said by a rewrite */
-    bool begun;           /* it holds what the journal began with */
-    bool named;           /* a record was looked at that changes it */
-    size_t first;         /* record from which on it lacks edits */
-    struct timespec last; /* when the last edit of it was made */
+    bool wrote;   /* and that was said by a rewrite */
+    size_t first; /* record from which on it lacks edits */
 };
 
 struct tfs_recover_files {

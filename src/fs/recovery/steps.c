@@ -29,17 +29,31 @@ void tfs_recovery_say(struct tfs_recovery *r, const char *format, ...)
     va_end(args);
 }
 
-const char *tfs_recovery_edits(struct tfs_recovery *r, const char *was, const char *were)
+const char *tfs_recovery_edits(struct tfs_recovery *r, size_t count, const char *was,
+                               const char *were)
 {
-    const bool one = r->count == 1;
+    const bool one = count == 1;
     struct tm tm;
     char date[32];
 
     localtime_r(&r->last.tv_sec, &tm);
     strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
-    snprintf(r->edits, sizeof(r->edits), "%zu %s until %s %s", r->count, one ? "edit" : "edits",
-             date, one ? was : were);
+    snprintf(r->edits, sizeof(r->edits), "%zu %s until %s %s", count, one ? "edit" : "edits", date,
+             one ? was : were);
     return r->edits;
+}
+
+int tfs_recovery_skip_files(const struct tfs_recovery *r, struct tfs_span *payload,
+                            struct tfs_error *err)
+{
+    struct tfs_record_file *named = NULL;
+    size_t count;
+
+    if (!tfs_container_has_files(r->save->container))
+        return 0;
+    const int result = tfs_record_files(payload, &named, &count, err);
+    free(named);
+    return result;
 }
 
 void tfs_recovery_show(struct tfs_recovery *r)
@@ -62,7 +76,7 @@ static bool is_foreign(int code)
 static int read_journal(struct tfs_recovery *r, struct tfs_error *err)
 {
     struct tfs_error why = {0};
-    int result = tfs_journal_read(r->beside, &r->save->st, TFS_JOURNAL_MAX, &r->text, &why);
+    int result = tfs_journal_read(r->beside, &r->save->st, &r->text, &why);
 
     if (result >= 0 || result == -EAGAIN)
         return result;
@@ -86,16 +100,12 @@ static int is_settled(struct tfs_recovery *r, bool journal, struct tfs_error *er
 {
     const struct tfs_container *container = r->save->container;
     struct tfs_error changed = {0};
-    struct stat st;
 
     if (container->changed(r->save, NULL, &changed) != 0)
         return container->reload(r->save, err) < 0 ? err->code : 0;
     if (!journal)
         return 1;
-    if (tfs_container_has_files(container))
-        look_at_files(r, &changed);
-    else
-        container->journal->hash(r->save, (struct tfs_key){0}, &r->hash, &st, &changed);
+    look_at_files(r, &changed);
     if (changed.code < 0 && changed.code != -ESTALE)
         return tfs_fail(err, changed.code, "%s", changed.text);
     return changed.code == 0 && tfs_journal_current(r->beside, &r->text);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "formats/unsaved.h"
 #include "fs/tree/changes.h"
 #include "fs/session/ops.h"
 

@@ -101,8 +101,8 @@ struct tfs_session {
     struct {
         uint64_t id, version; /* of the file that could not be read last, and its document */
     } unreadable;
-    char *left;                 /* what the end said of what is not in the save; NULL: nothing */
     struct tfs_reserve reserve; /* for the end */
+    char *left;                 /* what the end said of what is not in the save; NULL: nothing */
 };
 
 /* ---- stores and nodes ------------------------------------------------------------------------ */

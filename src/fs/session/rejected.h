@@ -2,7 +2,7 @@
  * What was rejected, and why: what must not get lost though it could not be saved. Sentences in
  * .terrainfs/errors.log, rejected documents in .terrainfs/rejected/. They are scratch files of the
  * overlay, because users list, read, copy and remove them by their names. At the end of the session
- * what is left of rejected/ goes to NAME.unsaved-DATE/ (formats/unsaved.h), which session.c fills.
+ * what is left of rejected/ goes to NAME.rejected-DATE/ (formats/apart.h), which session.c fills.
  *
  * Not thread-safe: the caller's lock guards it.
  */

@@ -12,8 +12,8 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/print.h"
+#include "formats/apart.h"
 #include "fs/session/ops.h"
-#include "formats/unsaved.h"
 
 #define NAMED_MAX 20 /* scratch files that are named when they go with the mount */
 
@@ -228,6 +228,20 @@ static size_t count_lost(struct tfs_session *s, const struct tfs_inode *top)
     return count;
 }
 
+/* For `umount`, behind what there is to be said already. `new`: nobody has heard of it. */
+static void say_left(struct tfs_session *s, const char *sentence, bool new)
+{
+    char *said = NULL;
+
+    if (new)
+        tfs_ops_message(s, "%s", sentence);
+    if (tfs_print(&said, "%s%s%s", s->left != NULL ? s->left : "", s->left != NULL ? "; " : "",
+                  sentence) < 0)
+        return;
+    free(s->left);
+    s->left = said;
+}
+
 /* Scratch files that go with the mount, in one line, also for `terrainfs umount`: of a directory
  * its name and their number. */
 static void tell_scratch(struct tfs_session *s)
@@ -254,10 +268,8 @@ static void tell_scratch(struct tfs_session *s)
         tfs_buf_printf(&names, " and %zu more", more);
     tfs_buf_add_text(&names, named + more == 1 ? " is not kept" : " are not kept");
     tfs_buf_u8(&names, 0);
-    if (named > 0 && !names.failed) {
-        tfs_ops_message(s, "%s", (const char *)names.data);
-        s->left = strdup((const char *)names.data);
-    }
+    if (named > 0 && !names.failed)
+        say_left(s, (const char *)names.data, true);
     tfs_buf_release(&names);
 }
 
@@ -266,27 +278,9 @@ static bool differs(const struct tfs_branch *branch)
     return !tfs_doc_same(tfs_store_saved(branch->store), tfs_store_shown(branch->store));
 }
 
-/* Is every edit that was made in the save? */
-static bool is_all_saved(struct tfs_session *s)
-{
-    struct tfs_map_cell cell;
-    bool saved = true;
-
-    for (size_t i = 0; i < s->branch_count; i++)
-        saved = saved && !differs(&s->branches[i]);
-    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);)
-        saved = saved && !tfs_inode_is_unchecked(cell.value);
-    return saved;
-}
-
-static int add(void *arg, const char *path, struct tfs_span bytes)
-{
-    return tfs_unsaved_add(arg, path, bytes);
-}
-
 /* What lies in a file. */
 static int add_pages(struct tfs_session *s, const struct tfs_sparse *pages,
-                     const struct tfs_node *node, const char *path, struct tfs_unsaved *unsaved)
+                     const struct tfs_node *node, const char *path, struct tfs_apart *apart)
 {
     struct tfs_error err = {0};
     struct tfs_blob *text = NULL;
@@ -295,31 +289,32 @@ static int add_pages(struct tfs_session *s, const struct tfs_sparse *pages,
                      : -EFBIG;
 
     if (result == 0)
-        result = tfs_unsaved_add(unsaved, path, tfs_blob_span(text));
+        result = tfs_apart_add(apart, path, tfs_blob_span(text));
     tfs_blob_unref(text);
     return result;
 }
 
 static int add_draft(struct tfs_session *s, const struct tfs_inode *inode, const char *path,
-                     struct tfs_unsaved *unsaved)
+                     struct tfs_apart *apart)
 {
     int failed = 0;
 
     if (inode->array != NULL)
-        return add_pages(s, inode->array->pages, &inode->array->node, path, unsaved);
+        return add_pages(s, inode->array->pages, &inode->array->node, path, apart);
     for (const struct tfs_handle *h = inode->handles; h != NULL; h = h->next) {
         const struct tfs_draft *draft = h->draft;
         if (draft == NULL || draft->state != TFS_DRAFT_DIRTY)
             continue;
         const int result = draft->sparse != NULL
-                               ? add_pages(s, draft->sparse, &inode->node, path, unsaved)
-                               : tfs_unsaved_add(unsaved, path, tfs_buf_span(&draft->bytes));
+                               ? add_pages(s, draft->sparse, &inode->node, path, apart)
+                               : tfs_apart_add(apart, path, tfs_buf_span(&draft->bytes));
         failed = tfs_first_failure(failed, result);
     }
     return failed;
 }
 
-static int add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
+/* Those that nobody could check. */
+static int add_drafts(struct tfs_session *s, struct tfs_apart *apart)
 {
     struct tfs_map_cell cell;
     int failed = 0;
@@ -331,42 +326,27 @@ static int add_drafts(struct tfs_session *s, struct tfs_unsaved *unsaved)
             continue;
         tfs_ops_path(s, inode->id, &path);
         tfs_buf_u8(&path, 0);
-        int result = path.failed ? -ENOMEM : add_draft(s, inode, (const char *)path.data, unsaved);
+        int result = path.failed ? -ENOMEM : add_draft(s, inode, (const char *)path.data, apart);
         failed = tfs_first_failure(failed, result);
         tfs_buf_release(&path);
     }
     return failed;
 }
 
-static int add_changes(struct tfs_session *s, const struct tfs_branch *branch,
-                       struct tfs_unsaved *unsaved)
+/* The newest of each path. */
+static int add_rejected(void *arg, const char *path, struct tfs_span bytes)
 {
-    struct tfs_node root = TFS_NODE_ROOT;
-    struct tfs_buf prefix = {0};
+    const int result = tfs_apart_add(arg, path + strlen("rejected/"), bytes);
 
-    root.store = branch->number;
-    tfs_ops_node_path(s, &root, &prefix);
-    tfs_buf_add_text(&prefix, prefix.size > 0 ? "/" : "");
-    tfs_buf_u8(&prefix, 0);
-    int failed = -ENOMEM;
-    if (!prefix.failed)
-        failed = tfs_changes_files(branch->save, tfs_store_saved(branch->store),
-                                   tfs_store_shown(branch->store), (const char *)prefix.data, add,
-                                   unsaved);
-    tfs_buf_release(&prefix);
-    return failed;
+    return result == -EEXIST ? 0 : result;
 }
 
-static int fill(void *arg, struct tfs_unsaved *unsaved)
+static int fill(void *arg, struct tfs_apart *apart)
 {
     struct tfs_session *s = arg;
-    int failed = 0;
+    const int failed = add_drafts(s, apart);
 
-    for (size_t i = 0; i < s->branch_count; i++)
-        if (differs(&s->branches[i]))
-            failed = tfs_first_failure(failed, add_changes(s, &s->branches[i], unsaved));
-    failed = tfs_first_failure(failed, add_drafts(s, unsaved));
-    return tfs_first_failure(failed, tfs_rejected_each(&s->rejected, add, unsaved));
+    return tfs_first_failure(failed, tfs_rejected_each(&s->rejected, add_rejected, apart));
 }
 
 static int count_one(void *arg, const char *path, struct tfs_span bytes)
@@ -377,44 +357,51 @@ static int count_one(void *arg, const char *path, struct tfs_span bytes)
     return 0;
 }
 
-/* What is left, and where it is now; NULL without memory. `saved`: all edits are in the save.
- * `result`: of storing it. */
-static char *say_left(struct tfs_session *s, bool saved, const char *dir, int result)
+static size_t count_rejected(struct tfs_session *s)
 {
-    const char *incomplete = result < 0 ? " (not complete: writing there failed too)" : "";
-    char *said = NULL;
+    struct tfs_map_cell cell;
     size_t count = 0;
-    int length;
 
     (void)tfs_rejected_each(&s->rejected, count_one, &count);
-    if (dir == NULL)
-        length = tfs_print(&said, "%s kept beside the save: %s",
-                           saved ? "refused texts could not be" : "edits could not be saved, nor",
-                           strerror(-result));
-    else if (saved)
-        length = tfs_print(&said, "%zu refused text%s kept in %s%s", count,
-                           count == 1 ? " is" : "s are", dir, incomplete);
-    else
-        length = tfs_print(&said, "not everything could be saved; what was not is in %s%s", dir,
-                           incomplete);
-    return length < 0 ? NULL : said;
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);)
+        count += tfs_inode_is_unchecked(cell.value);
+    return count;
 }
 
-static void store_unsaved(struct tfs_session *s, bool saved)
+/* Texts that were refused go to NAME.rejected-DATE/. */
+static void keep_rejected(struct tfs_session *s, size_t count)
 {
-    const struct tfs_save *save = s->branches[0].save;
-    const struct tfs_unsaved_for whose = tfs_unsaved_whose(save);
-    char *dir = NULL;
+    const size_t dropped = s->rejected.dropped;
+    char *directory = NULL, *said = NULL;
 
-    if (s->rejected.dropped > 0)
-        tfs_ops_message(s, "%zu older refused text%s let go to keep newer ones",
-                        s->rejected.dropped, s->rejected.dropped == 1 ? " was" : "s were");
-    int result = tfs_unsaved_store(&whose, fill, s, &dir);
-    free(s->left);
-    s->left = say_left(s, saved, dir, result);
-    if (s->left != NULL)
-        tfs_ops_message(s, "%s", s->left);
-    free(dir);
+    if (dropped > 0)
+        tfs_ops_message(s, "%zu older refused text%s let go to keep newer ones", dropped,
+                        dropped == 1 ? " was" : "s were");
+    const int result = tfs_apart_store(s->branches[0].save, "rejected", true, fill, s, &directory);
+    const int length =
+        directory == NULL
+            ? tfs_print(&said, "refused texts could not be kept: %s", strerror(-result))
+            : tfs_print(&said, "%zu refused text%s kept in %s%s", count,
+                        count == 1 ? " is" : "s are", directory,
+                        result < 0 ? " (not complete: writing there failed)" : "");
+    if (length >= 0)
+        say_left(s, said, true);
+    free(said);
+    free(directory);
+}
+
+/* What became of edits that are not in the save. */
+static bool tell_unsaved(struct tfs_session *s)
+{
+    bool unsaved = false;
+
+    for (size_t i = 0; i < s->branch_count; i++) {
+        const char *left = tfs_store_left(s->branches[i].store);
+        if (left != NULL)
+            say_left(s, left, false);
+        unsaved = unsaved || left != NULL;
+    }
+    return unsaved;
 }
 
 /* Did the last sync of every save succeed? What is written may else be lost in a power cut. */
@@ -425,15 +412,6 @@ static bool is_durable(const struct tfs_session *s)
     for (size_t i = 0; i < s->branch_count; i++)
         durable = durable && !tfs_store_unsaved(s->branches[i].store);
     return durable;
-}
-
-static void tell_not_durable(struct tfs_session *s)
-{
-    free(s->left);
-    s->left = strdup("everything is written, but the disk did not confirm it: "
-                     "a power cut may take the last edits back");
-    if (s->left != NULL)
-        tfs_ops_message(s, "%s", s->left);
 }
 
 /* For the next mount: when the chunks that somebody looked at changed last. */
@@ -466,14 +444,17 @@ int tfs_session_finish(struct tfs_session *s)
     for (size_t i = 0; i < s->branch_count && s->options.keep_times; i++)
         if (!differs(&s->branches[i]))
             keep_times(s, &s->branches[i]);
-    const bool saved = is_all_saved(s);
-    const bool nothing = saved && tfs_rejected_is_empty(&s->rejected);
-    if (nothing && is_durable(s))
+    const size_t rejected = count_rejected(s);
+    const bool unsaved = tell_unsaved(s);
+    if (rejected > 0)
+        keep_rejected(s, rejected);
+    if (rejected == 0 && !unsaved && is_durable(s))
         return 0;
-    if (nothing)
-        tell_not_durable(s);
-    else
-        store_unsaved(s, saved);
+    if (rejected == 0 && !unsaved)
+        say_left(s,
+                 "everything is written, but the disk did not confirm it: a power cut may take the "
+                 "last edits back",
+                 true);
     return 3;
 }
 

@@ -25,7 +25,7 @@
 
 struct tfs_session_options {
     bool read_only;
-    bool commit_auto; /* of struct tfs_store_options */
+    bool commit_auto;        /* of struct tfs_store_options */
     uint64_t scratch_limit;  /* bytes of all scratch files together */
     uint64_t cache_limit;    /* bytes of rendered files */
     size_t changes_limit;    /* files whose times and changes are known one by one; 0: the usual */

@@ -1,16 +1,17 @@
 /*
- * The save changed on disk: it is read again when nothing of ours is lost by that, and stays as it
- * is when something would be. Run by the store's thread only.
+ * The save changed on disk: it is read again. Edits that wait for a file (of a database: for a row)
+ * that another program changed are foreign, and are set aside before they leave the journal; the
+ * others stand on what was read. Run by the store's thread only.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "formats/containers/folder.h"
+#include "base/array.h"
+#include "base/print.h"
+#include "fs/recovery/foreign.h"
 #include "fs/store/state.h"
-
-static const char conflict_sentence[] =
-    "the save was changed by another program while edits were pending, and nothing was written: "
-    "unmount to get the edits as files";
 
 static void tell(struct tfs_store *store, const char *text)
 {
@@ -35,8 +36,8 @@ static bool has_note(const struct tfs_facts *facts, const char *text)
 }
 
 /* Damage that was not known when `before` was read. All of it stands in info.txt. */
-static void tell_damage(struct tfs_store *store, const struct tfs_facts *before,
-                        const struct tfs_facts *now)
+void tfs_store_tell_damage(struct tfs_store *store, const struct tfs_facts *before,
+                           const struct tfs_facts *now)
 {
     struct tfs_error line = {0};
     size_t found = 0;
@@ -65,7 +66,7 @@ static int reload(struct tfs_store *store, struct tfs_error *err)
     if (result == 0)
         result = store->save->container->reload(store->save, err);
     if (result == 0)
-        tell_damage(store, before, store->save->doc->facts);
+        tfs_store_tell_damage(store, before, store->save->doc->facts);
     tfs_facts_unref(before);
     bool was_broken = store->broken != 0;
     if (result != -ENOMEM)
@@ -78,7 +79,7 @@ static int reload(struct tfs_store *store, struct tfs_error *err)
     return result == 0 && was_broken ? 1 : result;
 }
 
-/* Shows save->doc, which was just read or written and is what is on disk; or remembers to. */
+/* Shows save->doc, which was just written and is what is on disk; or remembers to. */
 static int show_saved(struct tfs_store *store, struct tfs_error *err)
 {
     store->unshown = true;
@@ -104,11 +105,6 @@ static int read_theirs(struct tfs_store *store, struct tfs_error *err)
     return result < 0 ? -EIO : 0;
 }
 
-static void tell_reading(struct tfs_store *store)
-{
-    tell(store, "changed by another program, read again");
-}
-
 void tfs_store_mend(struct tfs_store *store)
 {
     struct tfs_error ignored = {0};
@@ -125,97 +121,6 @@ void tfs_store_mend(struct tfs_store *store)
     tell(store, "can be read again");
 }
 
-/* Shows what is on disk now. */
-static int take_theirs(struct tfs_store *store, struct tfs_error *err)
-{
-    int result = read_theirs(store, err);
-
-    if (result < 0)
-        return result;
-    if (show_saved(store, err) < 0)
-        return err->code;
-    tell_reading(store);
-    return 0;
-}
-
-/* ---- our edits onto theirs ------------------------------------------------------------------- */
-
-struct rebasing {
-    struct tfs_store *store;
-    struct tfs_edit *edit;
-    struct tfs_error *err;
-};
-
-static int fail_misfit(struct tfs_error *err)
-{
-    return tfs_fail(err, -ESTALE,
-                    "the save was changed by another program, and is laid out otherwise now: our "
-                    "edits do not fit it");
-}
-
-static bool fits(const struct rebasing *r, const struct tfs_chunk *chunk)
-{
-    struct tfs_error why = {0};
-
-    return tfs_chunk_fits(r->store->save->tree, r->store->shown, r->edit->base, chunk, &why) == 0;
-}
-
-static int rebase_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    struct rebasing *r = arg;
-
-    if (!fits(r, after != NULL ? after : before))
-        return fail_misfit(r->err);
-    if (after == NULL) {
-        if (tfs_doc_find(tfs_edit_doc(r->edit), before->key) == NULL)
-            return 0;
-        return tfs_edit_remove(r->edit, before->key, r->err);
-    }
-    return tfs_edit_put(r->edit, after, r->err);
-}
-
-static int rebase_common(struct rebasing *r, const struct tfs_doc *old, const struct tfs_doc *ours)
-{
-    if (old->common == ours->common)
-        return 0;
-    if (!fits(r, NULL))
-        return fail_misfit(r->err);
-    tfs_edit_common(r->edit, ours->common);
-    return 0;
-}
-
-/* `onto`, which was read again, with what differs between `old` and `ours`. */
-static int rebase_onto(struct tfs_store *store, struct tfs_doc *onto, const struct tfs_doc *old,
-                       const struct tfs_doc *ours, struct tfs_doc **doc, struct tfs_error *err)
-{
-    struct tfs_edit edit;
-    struct rebasing r = {store, &edit, err};
-    int result = tfs_edit_open(onto, &edit, err);
-
-    if (result < 0)
-        return result;
-    tfs_edit_keep_slots(&edit, store->key_count);
-    result = tfs_doc_diff(old, ours, rebase_chunk, &r);
-    if (result == 0)
-        result = rebase_common(&r, old, ours);
-    if (result == 0)
-        *doc = tfs_edit_finish(&edit);
-    tfs_edit_release(&edit);
-    /* One that went and came again has another slot since, which is known. Nobody has seen *doc. */
-    if (result == 0 && tfs_doc_keep_slots(*doc, ours, err) < 0) {
-        tfs_doc_unref(*doc);
-        *doc = NULL;
-        result = err->code;
-    }
-    return result;
-}
-
-static int rebase(struct tfs_store *store, const struct tfs_doc *old, const struct tfs_doc *ours,
-                  struct tfs_doc **doc, struct tfs_error *err)
-{
-    return rebase_onto(store, store->save->doc, old, ours, doc, err);
-}
-
 int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
                      struct tfs_error *err)
 {
@@ -226,7 +131,7 @@ int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
     if (store->shown == committed)
         return show_saved(store, err);
     store->unshown = true;
-    if (rebase(store, committed, store->shown, &doc, err) < 0 ||
+    if (tfs_store_rebase(store, store->save->doc, committed, store->shown, &doc, err) < 0 ||
         tfs_store_reserve(store, doc, err) < 0) {
         tfs_doc_unref(doc);
         return err->code;
@@ -236,233 +141,332 @@ int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
     return 0;
 }
 
-/* ---- chunks that are read later -------------------------------------------------------------- */
+/* ---- edits of what others changed ------------------------------------------------------------ */
 
-/* What `doc`, one of the store's, says beside `old`, on `now`; nothing for NULL. */
-static int complete_doc(struct tfs_store *store, const struct tfs_doc *old, struct tfs_doc *now,
-                        const struct tfs_doc *doc, struct tfs_doc **completed,
-                        struct tfs_error *err)
+static void foreign_release(struct tfs_store *store)
 {
-    if (doc != NULL && doc->version != old->version)
-        return rebase_onto(store, now, old, doc, completed, err);
-    *completed = doc == NULL ? NULL : tfs_doc_ref(now);
+    free(store->changed_files);
+    store->changed_files = NULL;
+    store->changed_count = 0;
+}
+
+static bool is_listed(const struct tfs_store *store, struct tfs_key file)
+{
+    for (size_t i = 0; i < store->changed_count; i++)
+        if (tfs_key_compare(store->changed_files[i], file) == 0)
+            return true;
+    return false;
+}
+
+struct listing {
+    struct tfs_store *store;
+    struct tfs_key last; /* the file that was looked at */
+    bool looked;
+    struct tfs_error *err;
+};
+
+/* Notes the file of a chunk that we change, if others changed it. */
+static int list_changed(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct listing *l = arg;
+    struct tfs_store *store = l->store;
+    const struct tfs_key chunk = after != NULL ? after->key : before->key;
+    const struct tfs_key file = tfs_journal_file_of(store->save, chunk);
+    struct tfs_error ignored = {0};
+
+    if (l->looked && tfs_key_compare(file, l->last) == 0)
+        return 0;
+    l->last = file;
+    l->looked = true;
+    if (is_listed(store, file) ||
+        store->save->container->changed(store->save, &chunk, &ignored) == 0)
+        return 0;
+    struct tfs_key *grown =
+        tfs_array_grow(store->changed_files, store->changed_count, sizeof(*grown));
+    if (grown == NULL)
+        return tfs_fail_memory(l->err);
+    store->changed_files = grown;
+    grown[store->changed_count++] = file;
     return 0;
 }
 
-#define OTHERS 3
-
-/* All documents of the store get the same chunks, none of which is an edit: `now` is `old` with
- * them. */
-static int complete_all(struct tfs_store *store, const struct tfs_doc *old, struct tfs_doc *now,
-                        struct tfs_error *err)
+/* While what was read before cannot be shown, they stay listed. */
+static int find_changed(struct tfs_store *store, struct tfs_error *err)
 {
-    struct tfs_doc **const docs[OTHERS] = {&store->journal_base, &store->journaled,
-                                           &store->rewrite.completed};
-    struct tfs_doc *shown = NULL, *completed[OTHERS] = {NULL};
-    int result = complete_doc(store, old, now, store->shown, &shown, err);
+    struct listing l = {.store = store, .err = err};
 
-    for (unsigned i = 0; i < OTHERS && result == 0; i++)
-        result = *docs[i] == store->shown
-                     ? (completed[i] = tfs_doc_ref(shown), 0)
-                     : complete_doc(store, old, now, *docs[i], &completed[i], err);
-    if (result == 0)
-        result = tfs_store_reserve(store, shown, err);
-    for (unsigned i = 0; i < OTHERS; i++) {
-        tfs_doc_unref(result == 0 ? *docs[i] : completed[i]);
-        *docs[i] = result == 0 ? completed[i] : *docs[i];
-    }
-    if (result == 0)
-        tfs_store_publish_completed(store, tfs_doc_ref(shown), now);
-    tfs_doc_unref(shown);
-    return result;
-}
-
-/* While the save is written it is the writer's, but regions that nobody has asked for are none that
- * it writes. */
-static int complete_beside(struct tfs_store *store, const struct tfs_key *chunk,
-                           struct tfs_error *err)
-{
-    struct tfs_doc *old = tfs_doc_ref(store->saved), *base = tfs_doc_ref(old), *now = NULL;
-    int result = tfs_doc_reserve_slots(&base, store->key_count, err);
-
-    if (result == 0)
-        result = tfs_folder_complete(store->save, base, chunk, &now, err);
-    if (result == 0)
-        result = complete_all(store, old, now, err);
-    if (result == 0)
-        tell_damage(store, old->facts, now->facts);
-    if (result == 0 && store->rewrite.base == NULL)
-        store->rewrite.base = tfs_doc_ref(old);
-    tfs_doc_unref(now);
-    tfs_doc_unref(base);
-    tfs_doc_unref(old);
-    return result;
-}
-
-static int complete(struct tfs_store *store, const struct tfs_key *chunk, struct tfs_error *err)
-{
-    pthread_mutex_lock(&store->io);
-    struct tfs_doc *old = tfs_doc_ref(store->saved);
-    /* Slots that edits gave out since must not be given to other chunks. */
-    int result = tfs_doc_reserve_slots(&store->save->doc, store->key_count, err);
-    if (result == 0)
-        result = tfs_save_complete(store->save, chunk, err);
-    if (result == 0) {
-        tell_damage(store, old->facts, store->save->doc->facts);
-        store->unshown = true;
-        result = complete_all(store, old, store->save->doc, err);
-        store->unshown = result < 0;
-    }
-    tfs_doc_unref(old);
-    pthread_mutex_unlock(&store->io);
-    return result;
-}
-
-int tfs_store_complete(struct tfs_store *store, const struct tfs_key *chunk, struct tfs_error *err)
-{
-    if (!tfs_save_lacks(store->save, store->shown, chunk))
+    if (tfs_container_is_database(store->save->container))
         return 0;
-    if (store->unshown)
-        return TFS_JOB_WAITS;
-    return tfs_store_is_rewriting(store) ? complete_beside(store, chunk, err)
-                                         : complete(store, chunk, err);
+    tfs_doc_diff(store->saved, store->shown, list_changed, &l);
+    return err->code;
 }
 
-/* Of several files some may be written: that is put onto what was read, too. Without memory all is
- * read again. */
-void tfs_store_complete_written(struct tfs_store *store)
-{
-    struct tfs_rewrite_work *r = &store->rewrite;
-    struct tfs_doc *doc = NULL, *reached = store->save->doc;
-    struct tfs_error ignored = {0};
-
-    if (r->base == NULL)
-        return;
-    if (reached->version == r->doc->version)
-        doc = tfs_doc_ref(r->completed);
-    else if (reached->version == r->base->version)
-        doc = tfs_doc_ref(store->saved);
-    else if (rebase_onto(store, store->saved, r->base, reached, &doc, &ignored) < 0)
-        store->unshown = true;
-    if (doc != NULL) {
-        tfs_doc_unref(reached);
-        store->save->doc = doc;
-    }
-    tfs_doc_unref(r->doc);
-    r->doc = tfs_doc_ref(r->completed);
-    tfs_doc_unref(r->base);
-    r->base = NULL;
-}
-
-/* ---- edits of files that others left alone --------------------------------------------------- */
-
-/* Puts our edited chunks onto the save as it is now, which could be read before. Where that cannot
- * be, nothing is shown, edited or written: our edits must never be written over a save that they
- * were not made for. */
-static int rebase_edits(struct tfs_store *store, struct tfs_error *err)
-{
-    struct tfs_doc *old = tfs_doc_ref(store->saved), *doc = NULL;
-    int result = reload(store, err);
-
-    store->unshown = result == 0;
-    if (result < 0 && result != -ENOMEM)
-        result = err->code = -EIO; /* nothing is wrong with what the caller wrote */
-    if (result == 0)
-        result = rebase(store, old, store->shown, &doc, err);
-    if (result == 0)
-        result = tfs_store_reserve(store, doc, err);
-    if (result == 0) {
-        tfs_store_publish(store, tfs_doc_ref(doc), true);
-        store->unshown = false;
-        tell(store, "changed by another program; our edits were put onto it");
-    }
-    tfs_doc_unref(doc);
-    tfs_doc_unref(old);
-    return result;
-}
-
-struct dispute {
-    struct tfs_save *save;
-    struct tfs_key last; /* the file that was looked at */
-    bool looked;
+/* One taking of what another program wrote. */
+struct taking {
+    struct tfs_store *store;
+    struct tfs_edit ours;        /* onto what was read */
+    struct tfs_edit theirs;      /* onto what was saved: what is foreign */
+    struct tfs_recovery journal; /* ours as it is now, and the files that it knows */
+    struct tfs_error *err;
 };
 
-/* Was the file of a chunk that we change changed by others? */
-static int is_disputed(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+/* Where there is no journal, it knows no file. */
+static void look_in_journal(struct tfs_store *store, struct tfs_recovery *journal)
 {
-    struct dispute *d = arg;
-    const struct tfs_container *container = d->save->container;
-    const struct tfs_key chunk = after != NULL ? after->key : before->key;
-    const struct tfs_key file = container->journal->file_of(d->save, chunk);
     struct tfs_error ignored = {0};
 
-    if (d->looked && tfs_key_compare(file, d->last) == 0)
-        return 0;
-    d->last = file;
-    d->looked = true;
-    return container->changed(d->save, &chunk, &ignored) != 0;
+    *journal = (struct tfs_recovery){.save = store->save, .beside = store->journal_beside};
+    if (store->journal != NULL && store->changed_count > 0 &&
+        tfs_journal_read(store->journal_beside, &store->st, &journal->text, &ignored) > 0)
+        (void)tfs_recover_files_read(store->save, &journal->text, &journal->files, &ignored);
 }
 
-/* Did other programs change any file that our edits change? True, too, where a save is one file. */
-static bool disputes(struct tfs_store *store)
+static bool is_foreign_file(const struct taking *t, struct tfs_key key)
 {
-    struct dispute dispute = {.save = store->save};
+    const struct tfs_recover_file *file = tfs_recover_files_find(&t->journal.files, key);
 
-    return store->save->container->files == NULL ||
-           tfs_doc_diff(store->save->doc, store->shown, is_disputed, &dispute) != 0;
+    return is_listed(t->store, key) && !(file != NULL && file->ours);
 }
 
-/* Changed others only what our edits leave alone? */
-static bool is_undisputed(struct tfs_store *store)
+/* Did another program change what this edit of ours changes? */
+static bool is_foreign(const struct taking *t, const struct tfs_chunk *before,
+                       const struct tfs_chunk *after)
 {
-    return store->broken == 0 && !store->unshown && tfs_store_differs(store) && !disputes(store);
+    const struct tfs_save *save = t->store->save;
+    const struct tfs_key key = after != NULL ? after->key : before->key;
+    const struct tfs_chunk *now = tfs_doc_find(save->doc, key);
+
+    if (!tfs_store_fits(t->store, save->doc, after != NULL ? after : before))
+        return true;
+    return tfs_container_is_database(save->container)
+               ? !tfs_chunk_same(before, now) && !tfs_chunk_same(after, now)
+               : is_foreign_file(t, tfs_journal_file_of(save, key));
 }
 
-static int fail_conflict(struct tfs_error *err)
+static int sort_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
-    return tfs_fail(err, -ESTALE, "%s", conflict_sentence);
+    struct taking *t = arg;
+
+    return tfs_store_rebase_chunk(is_foreign(t, before, after) ? &t->theirs : &t->ours, before,
+                                  after, t->err);
 }
 
-static int resolve(struct tfs_store *store, bool editing, struct tfs_error *err)
+static void sort_common(struct taking *t, const struct tfs_doc *old, const struct tfs_doc *ours)
 {
-    if (!editing)
-        return take_theirs(store, err);
-    return is_undisputed(store) ? rebase_edits(store, err) : fail_conflict(err);
+    const struct tfs_save *save = t->store->save;
+    const bool foreign = save->container->file != NULL
+                             ? is_foreign_file(t, (struct tfs_key){0})
+                             : !tfs_blob_equal(old->common, save->doc->common);
+
+    if (old->common == ours->common)
+        return;
+    tfs_edit_common(foreign || !tfs_store_fits(t->store, save->doc, NULL) ? &t->theirs : &t->ours,
+                    ours->common);
+}
+
+/* The sentence stays until the end: `umount` says it. */
+static void say(struct tfs_store *store, const struct tfs_error *sentence)
+{
+    free(store->left);
+    store->left = strdup(sentence->text);
+    tfs_store_log(store, sentence);
+}
+
+static void say_kept(struct tfs_store *store, bool outside, const char *directory)
+{
+    struct tfs_error said = {0};
+
+    tfs_fail(&said, -ESTALE, "%s%s: terrainfs import takes what still fits",
+             outside ? "the save was changed by another program; edits that waited for it are in "
+                     : "edits that could not be saved are in ",
+             directory);
+    say(store, &said);
+}
+
+static int fail_aside(int code, struct tfs_error *err)
+{
+    return tfs_fail(err, code,
+                    "another program changed the save, and edits that wait for it cannot be set "
+                    "aside: %s",
+                    strerror(-code));
+}
+
+static int add_theirs(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct taking *t = arg;
+
+    return tfs_store_rebase_chunk(&t->theirs, before, after, t->err);
+}
+
+/* The record of what differs between `before` and `after`, on what the journal holds; nothing where
+ * that has it all. */
+static int make_record(struct tfs_store *store, const struct tfs_doc *before,
+                       const struct tfs_doc *after, struct tfs_buf *record, struct tfs_error *err)
+{
+    struct tfs_doc *held = store->journaled != NULL ? store->journaled : store->saved;
+    struct taking t = {.store = store, .err = err};
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (tfs_edit_open(held, &t.theirs, err) < 0)
+        return err->code;
+    if (tfs_doc_diff(before, after, add_theirs, &t) == 0) {
+        if (before->common != after->common)
+            tfs_edit_common(&t.theirs, after->common);
+        struct tfs_doc *more = tfs_edit_finish(&t.theirs);
+        if (more->version != held->version)
+            tfs_record_make_foreign(store->save, held, more, store->unshown, now, record, err);
+        tfs_doc_unref(more);
+    }
+    tfs_edit_release(&t.theirs);
+    return err->code;
+}
+
+/* What is foreign goes to a directory of its own: from the journal, and what that does not hold. */
+static int set_aside(struct tfs_store *store, const struct tfs_recovery *journal,
+                     const struct tfs_doc *before, const struct tfs_doc *after,
+                     struct tfs_error *err)
+{
+    struct tfs_buf record = {0};
+    char *directory = NULL;
+
+    if (make_record(store, before, after, &record, err) == 0) {
+        const int stored = tfs_foreign_keep(journal, tfs_buf_span(&record), &directory);
+        if (stored < 0)
+            fail_aside(stored, err);
+        else
+            say_kept(store, store->unshown, directory);
+    }
+    free(directory);
+    tfs_buf_release(&record);
+    return err->code;
+}
+
+/* Sorts what waits, sets aside what is foreign, and shows the rest on what was read. */
+static int sort_edits(struct tfs_store *store, struct taking *t, struct tfs_doc **aside,
+                      struct tfs_error *err)
+{
+    struct tfs_doc *old = store->saved, *theirs = NULL, *doc = NULL;
+
+    look_in_journal(store, &t->journal);
+    int result = tfs_doc_diff(old, store->shown, sort_chunk, t);
+    if (result == 0) {
+        sort_common(t, old, store->shown);
+        theirs = tfs_edit_finish(&t->theirs);
+        doc = tfs_edit_finish(&t->ours);
+        result = tfs_store_differs(store) ? tfs_doc_keep_slots(doc, store->shown, err) : 0;
+    }
+    if (result == 0)
+        result = tfs_store_reserve(store, doc, err);
+    if (result == 0 && theirs->version != old->version)
+        result = set_aside(store, &t->journal, old, theirs, err);
+    if (result == 0) {
+        if (aside != NULL && theirs->version != old->version)
+            *aside = tfs_doc_ref(theirs);
+        tfs_store_publish(store, tfs_doc_ref(doc), true);
+        store->unshown = false;
+        foreign_release(store);
+        tell(store, "changed by another program, read again");
+    }
+    tfs_doc_unref(theirs);
+    tfs_doc_unref(doc);
+    return result;
+}
+
+/* Until it succeeds nothing is shown, edited or written: our edits must never be written over a
+ * save that they were not made for. */
+static int take_theirs(struct tfs_store *store, struct tfs_doc **aside, struct tfs_error *err)
+{
+    struct taking t = {.store = store, .err = err};
+
+    store->unshown = true;
+    if (tfs_edit_open(store->save->doc, &t.ours, err) < 0)
+        return err->code;
+    tfs_edit_keep_slots(&t.ours, store->key_count);
+    int result = tfs_edit_open(store->saved, &t.theirs, err);
+    if (result == 0) {
+        result = sort_edits(store, &t, aside, err);
+        tfs_edit_release(&t.theirs);
+    }
+    tfs_edit_release(&t.ours);
+    tfs_recovery_release(&t.journal);
+    return result;
 }
 
 bool tfs_store_may_conflict(struct tfs_store *store)
 {
-    if (store->save->container->files == NULL || store->broken != 0 || store->unshown ||
-        !tfs_store_differs(store))
-        return true;
-    pthread_mutex_lock(&store->io);
-    const bool disputed = disputes(store);
-    pthread_mutex_unlock(&store->io);
-    return disputed;
-}
-
-int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err)
-{
     struct tfs_error ignored = {0};
 
-    if (editing && tfs_container_is_database(store->save->container) && !store->unshown)
-        return 0;
+    if (store->broken != 0 || store->unshown)
+        return true;
+    if (tfs_container_is_database(store->save->container))
+        return false;
+    if (store->save->container->files == NULL || !tfs_store_differs(store))
+        return true;
     pthread_mutex_lock(&store->io);
-    int result = 0;
-    /* With no edit of ours in the document, what was read last can be shown at any time. */
-    if (store->unshown && !tfs_store_differs(store))
-        result = show_saved(store, err);
-    if (result == 0 &&
-        (store->unshown || store->save->container->changed(store->save, NULL, &ignored) != 0))
-        result = resolve(store, editing, err);
+    (void)find_changed(store, &ignored);
+    pthread_mutex_unlock(&store->io);
+    return store->changed_count > 0;
+}
+
+static int look(struct tfs_store *store, struct tfs_doc **aside, struct tfs_error *err)
+{
+    struct tfs_error ignored = {0};
+    const bool changed = store->save->container->changed(store->save, NULL, &ignored) != 0;
+
+    if (!changed && !store->unshown)
+        return 0;
+    int result = changed ? find_changed(store, err) : 0;
+    if (result == 0 && changed)
+        result = read_theirs(store, err);
+    return result < 0 ? result : take_theirs(store, aside, err);
+}
+
+int tfs_store_look(struct tfs_store *store, struct tfs_doc **aside, struct tfs_error *err)
+{
+    pthread_mutex_lock(&store->io);
+    const int result = look(store, aside, err);
     pthread_mutex_unlock(&store->io);
     return result;
 }
 
-int tfs_store_fail_conflict(struct tfs_error *err)
-{
-    const struct tfs_error why = *err;
+/* ---- whose edits they were ------------------------------------------------------------------- */
 
-    tfs_error_reset(err);
-    return tfs_fail(err, -ESTALE, "%.150s; %s", why.text, conflict_sentence);
+struct search {
+    const struct tfs_doc *before, *aside;
+};
+
+static int is_aside(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct search *s = arg;
+    const struct tfs_key key = after != NULL ? after->key : before->key;
+
+    return !tfs_chunk_same(tfs_doc_find(s->before, key), tfs_doc_find(s->aside, key));
+}
+
+bool tfs_store_waits_for(const struct tfs_job *job, const struct tfs_doc *before,
+                         const struct tfs_doc *aside)
+{
+    struct search s = {before, aside};
+
+    return !job->edited || tfs_doc_diff(job->before, job->after, is_aside, &s) != 0 ||
+           (job->before->common != job->after->common && before->common != aside->common);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+void tfs_store_keep_unsaved(struct tfs_store *store)
+{
+    const struct tfs_recovery none = {.save = store->save};
+    struct tfs_error err = {0};
+
+    if (store->journaled != NULL && store->journaled->version == store->shown->version)
+        tfs_fail(&err, -EIO,
+                 "edits that could not be saved are in the journal beside the save: the next mount "
+                 "brings them in");
+    else
+        set_aside(store, &none, store->saved, store->shown, &err);
+    if (err.code < 0)
+        say(store, &err);
+    foreign_release(store);
 }

@@ -110,7 +110,6 @@ static void set_saved(struct tfs_store *store, struct tfs_doc *doc, bool all)
     store->commits += all;
     store->st = store->save->st;
     pthread_mutex_unlock(&store->lock);
-    store->conflict = store->conflict && !all;
 }
 
 /* Of several files some were written before one failed. What is shown, also once the edits of a

@@ -2,7 +2,9 @@
  * What a store is made of. Private to its files, each of which calls only those before it:
  *
  *   store.c     edits, publishing, taking edits back
+ *   rebase.c    what edits made, on another document
  *   conflict.c  changes of the save by other programs
+ *   complete.c  chunks that are read later
  *   journal.c   what was accepted and is not in the save yet
  *   pace.c      when the save follows
  *   rewrite.c   the save is written, by a thread of its own
@@ -72,8 +74,10 @@ struct tfs_store {
     /* The thread's own. */
     pthread_t thread;
     bool started;
-    bool unshown;  /* save->doc was read, but could not be shown yet: nothing is edited before */
-    bool conflict; /* the save changed under our edits, and the log says so */
+    bool unshown; /* save->doc was read, but could not be shown yet: nothing is edited before */
+    struct tfs_key *changed_files; /* that others changed, until what they wrote is shown */
+    size_t changed_count;
+    char *left; /* what a person has to know of edits that are not in the save; NULL: nothing */
     struct tfs_rewrite_work rewrite;
     struct tfs_job *in_rewrite;               /* jobs that wait for the rewrite under way */
     struct tfs_job *after;                    /* and for the next one */
@@ -116,24 +120,43 @@ void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc,
 void tfs_store_undo(struct tfs_store *store, struct tfs_job *job);
 void tfs_store_log(struct tfs_store *store, const struct tfs_error *err);
 
+/* ---- rebase.c ---- */
+/* Can `onto` hold this chunk of what is shown; NULL: what is common? */
+bool tfs_store_fits(const struct tfs_store *store, const struct tfs_doc *onto,
+                    const struct tfs_chunk *chunk);
+/* Makes the edit say what `after` says, which was made of `before`. */
+int tfs_store_rebase_chunk(struct tfs_edit *edit, const struct tfs_chunk *before,
+                           const struct tfs_chunk *after, struct tfs_error *err);
+/* *doc: `onto`, which nobody has seen, with what differs between `old` and `ours`. ESTALE: it does
+ * not fit. */
+int tfs_store_rebase(struct tfs_store *store, struct tfs_doc *onto, const struct tfs_doc *old,
+                     const struct tfs_doc *ours, struct tfs_doc **doc, struct tfs_error *err);
+
+/* ---- complete.c ---- */
+/* At the end of a rewrite: save->doc, and what was written, get the chunks that were read
+ * meanwhile. */
+void tfs_store_complete_written(struct tfs_store *store);
+
 /* ---- conflict.c ---- */
+/* Damage that was not known when `before` was read. */
+void tfs_store_tell_damage(struct tfs_store *store, const struct tfs_facts *before,
+                           const struct tfs_facts *now);
 /* `committed` is on disk. Where an equal document was read back in its place, that is what is
  * saved; what is shown stands on it from now on. */
 int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
                      struct tfs_error *err);
-/* At the end of a rewrite: save->doc, and what was written, get the chunks that were read
- * meanwhile. */
-void tfs_store_complete_written(struct tfs_store *store);
 /* Shows a save again that could not be read, where it is what it was: it was away for a moment. */
 void tfs_store_mend(struct tfs_store *store);
-/* Looks at the save on disk. `editing`: there are edits that a reload would lose. 0 go on;
- * -ESTALE. */
-int tfs_store_look(struct tfs_store *store, bool editing, struct tfs_error *err);
+/* Looks at the save on disk, and shows what another program wrote. *aside (may be NULL): what was
+ * saved before with the edits that were set aside; stays as it is where none were. */
+int tfs_store_look(struct tfs_store *store, struct tfs_doc **aside, struct tfs_error *err);
 /* May what others changed be what edits of ours change? Else the next look can find it. */
 bool tfs_store_may_conflict(struct tfs_store *store);
-/* A commit was answered ESTALE, by a container that looks at changes itself: adds to `err`, which
- * says why, what to do. */
-int tfs_store_fail_conflict(struct tfs_error *err);
+/* Waits the job for edits that were set aside of what was saved `before`? */
+bool tfs_store_waits_for(const struct tfs_job *job, const struct tfs_doc *before,
+                         const struct tfs_doc *aside);
+/* At the end: what the save lacks is somewhere, and it is said where. */
+void tfs_store_keep_unsaved(struct tfs_store *store);
 
 /* ---- journal.c ---- */
 /* Is what was accepted durable before its answer, though the save follows later? */

@@ -62,6 +62,11 @@ bool tfs_store_unsaved(struct tfs_store *store)
     return unsaved;
 }
 
+const char *tfs_store_left(const struct tfs_store *store)
+{
+    return store->left;
+}
+
 uint64_t tfs_store_commits(struct tfs_store *store)
 {
     pthread_mutex_lock(&store->lock);

@@ -113,6 +113,9 @@ void tfs_store_stat(struct tfs_store *store, struct stat *st);
 int tfs_store_broken(const struct tfs_store *store);
 /* Is something shown that is not on disk? */
 bool tfs_store_unsaved(struct tfs_store *store);
+/* Of one that was stopped: what a person has to know of edits that are not in the save. NULL: there
+ * is nothing. */
+const char *tfs_store_left(const struct tfs_store *store);
 uint64_t tfs_store_commits(struct tfs_store *store);
 /* Batches of edits that only the journal holds. */
 size_t tfs_store_journal_edits(struct tfs_store *store);

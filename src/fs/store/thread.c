@@ -56,8 +56,7 @@ static enum route choose_route(struct tfs_store *store, bool waited)
 {
     if (!tfs_store_journals(store))
         return TO_SAVE;
-    /* Until a conflict is settled every close hears of it. */
-    if (store->conflict || tfs_store_journal_is_too_much(store))
+    if (tfs_store_journal_is_too_much(store))
         return TO_SAVE;
     return waited || tfs_pace_is_burst(&store->pace, tfs_store_now(store)) ? TO_JOURNAL : TO_SAVE;
 }
@@ -66,14 +65,6 @@ static enum route choose_route(struct tfs_store *store, bool waited)
 static bool wants_durable(const struct tfs_job *job)
 {
     return job->edited || job->saves;
-}
-
-static void note_failure(struct tfs_store *store, int result, const struct tfs_error *err)
-{
-    if (result != -ESTALE || !store->conflict)
-        tfs_store_log(store, err);
-    store->conflict = store->conflict || (result == -ESTALE && tfs_store_differs(store));
-    tfs_pace_failed(&store->pace, tfs_store_now(store));
 }
 
 /* The answers for callers that asked for the save, and for those that made edits. */
@@ -112,8 +103,10 @@ static void finish_rewrite(struct tfs_store *store, int result, const struct tfs
     struct durability outcome = {result, result};
     struct tfs_error err = {0};
 
-    if (result < 0)
-        note_failure(store, result, why);
+    if (result < 0) {
+        tfs_store_log(store, why);
+        tfs_pace_failed(&store->pace, tfs_store_now(store));
+    }
     if (result < 0 && result != -ESTALE && tfs_store_journals(store) && tfs_store_differs(store) &&
         tfs_store_journal_add(store, &err) == 0)
         outcome.accepted = 0;
@@ -136,6 +129,49 @@ static bool has_rewrite_ended(struct tfs_store *store)
     return ended;
 }
 
+/* Looks at what others wrote: those that wait for edits which are foreign now hear of it. */
+static int meet_others(struct tfs_store *store, struct tfs_job **done, struct tfs_error *err)
+{
+    struct tfs_doc *before = tfs_doc_ref(store->saved), *aside = NULL;
+    const int result = tfs_store_look(store, &aside, err);
+    struct tfs_job *jobs = store->in_rewrite;
+
+    store->in_rewrite = NULL;
+    for (struct tfs_job *next; jobs != NULL; jobs = next) {
+        next = jobs->next;
+        if (aside == NULL || !tfs_store_waits_for(jobs, before, aside)) {
+            append_job(&store->in_rewrite, jobs);
+            continue;
+        }
+        jobs->undone = jobs->edited;
+        finish_job(store, jobs, (struct durability){-ESTALE, -ESTALE});
+        append_job(done, jobs);
+    }
+    tfs_doc_unref(aside);
+    tfs_doc_unref(before);
+    return result;
+}
+
+/* Another program was faster than a rewrite. False: that has nothing to do with others. */
+static bool try_again(struct tfs_store *store, struct tfs_job **done, struct tfs_error *err)
+{
+    const uint64_t before = store->saved->version;
+    struct tfs_error why = {0};
+
+    if (meet_others(store, done, &why) < 0) {
+        *err = why;
+        return false;
+    }
+    if (store->saved->version == before)
+        return false;
+    for (struct tfs_job *job; (job = store->in_rewrite) != NULL;) {
+        store->in_rewrite = job->next;
+        append_job(&store->after, job);
+    }
+    tfs_pace_hurry(&store->pace);
+    return true;
+}
+
 /* Hears what became of a rewrite, if one has ended. */
 static void end_rewrite(struct tfs_store *store, struct tfs_job **done)
 {
@@ -143,20 +179,19 @@ static void end_rewrite(struct tfs_store *store, struct tfs_job **done)
 
     if (!has_rewrite_ended(store))
         return;
-    int result = tfs_store_rewrite_end(store, &err);
-    if (result == -ESTALE && tfs_container_is_database(store->save->container))
-        result = tfs_store_fail_conflict(&err);
-    finish_rewrite(store, result, &err, done);
+    const int result = tfs_store_rewrite_end(store, &err);
+    if (result != -ESTALE || !try_again(store, done, &err))
+        finish_rewrite(store, err.code, &err, done);
 }
 
 /* Begins to bring the save up to date, for all that wait for it. */
-static void begin_rewrite(struct tfs_store *store, struct tfs_job **done)
+static void begin_one(struct tfs_store *store, struct tfs_job **done)
 {
     struct tfs_error err = {0};
 
     store->in_rewrite = store->after;
     store->after = NULL;
-    int result = tfs_store_may_conflict(store) ? tfs_store_look(store, true, &err) : 0;
+    int result = tfs_store_may_conflict(store) ? meet_others(store, done, &err) : 0;
     if (result == 0 && tfs_store_differs(store))
         result = tfs_store_journal_cover(store, &err);
     if (result < 0 || !tfs_store_differs(store)) {
@@ -165,6 +200,14 @@ static void begin_rewrite(struct tfs_store *store, struct tfs_job **done)
     }
     tfs_store_rewrite_begin(store);
     end_rewrite(store, done); /* where there is no writer */
+}
+
+/* Where another program was faster, it is tried again for the others. */
+static void begin_rewrite(struct tfs_store *store, struct tfs_job **done)
+{
+    do
+        begin_one(store, done);
+    while (store->after != NULL && !tfs_store_is_rewriting(store));
 }
 
 static int64_t rewrite_deadline(struct tfs_store *store)
@@ -233,9 +276,10 @@ static int apply_job(struct tfs_store *store, struct tfs_job *job, int outside, 
     return job->kind->apply != NULL ? job->kind->apply(job, last) : 0;
 }
 
+/* Is something under way that was made of what is shown, and that a reload would overtake? */
 static bool is_editing(const struct tfs_store *store, const struct tfs_job *jobs)
 {
-    bool editing = tfs_store_differs(store);
+    bool editing = tfs_container_is_database(store->save->container) && tfs_store_differs(store);
 
     for (const struct tfs_job *job = jobs; job != NULL; job = job->next)
         editing = editing || (job->undo && !job->anew);
@@ -264,11 +308,11 @@ static int look_outside(struct tfs_store *store, const struct tfs_job *jobs, boo
     tfs_store_mend(store);
     if (!store->polls && !last && !store->unshown && read_what_is_known(store, jobs))
         return 0;
-    const bool editing = is_editing(store, jobs), waited = store->unshown;
+    const bool waited = store->unshown;
     /* With edits under way the rewrite decides what to do about a changed save. */
-    if (!editing || store->unshown)
-        outside = tfs_store_look(store, editing, &err);
-    if (outside < 0 && err.text[0] != '\0' && !store->conflict && !(waited && store->unshown))
+    if (store->unshown || !is_editing(store, jobs))
+        outside = tfs_store_look(store, NULL, &err);
+    if (outside < 0 && err.text[0] != '\0' && !(waited && store->unshown))
         tfs_store_log(store, &err);
     return outside;
 }
@@ -329,9 +373,11 @@ static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
     apply_batch(store, jobs, last);
     jobs = put_back(store, jobs);
     make_durable(store, jobs, choose_route(store, waited), last, &done);
-    if (last) {
+    while (last && tfs_store_is_rewriting(store)) {
         tfs_store_rewrite_wait(store);
         end_rewrite(store, &done);
+        if (store->after != NULL)
+            begin_rewrite(store, &done);
     }
     tfs_store_journal_settle(store);
     if (store->client.answer != NULL)
@@ -414,6 +460,8 @@ static void run_last(struct tfs_store *store)
     struct tfs_job *jobs = take_jobs(store, true);
     pthread_mutex_unlock(&store->lock);
     run_batch(store, jobs, true);
+    if (!tfs_doc_same(store->saved, store->shown))
+        tfs_store_keep_unsaved(store);
     settle_undo(store);
 }
 
@@ -514,6 +562,8 @@ void tfs_store_close(struct tfs_store *store)
     if (store->save != NULL)
         tfs_save_close(store->save);
     free(store->keys);
+    free(store->changed_files);
+    free(store->left);
     pthread_cond_destroy(&store->work);
     pthread_mutex_destroy(&store->lock);
     pthread_mutex_destroy(&store->io);

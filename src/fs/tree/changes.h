@@ -24,22 +24,8 @@ void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
 void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_changed_fn changed,
                      void *arg);
 
-/* Receives a path of the tree and the bytes to store there: 0 or negative. */
+/* Receives a path and the bytes to store there: 0 or negative. */
 typedef int (*tfs_keep_fn)(void *arg, const char *path, struct tfs_span bytes);
-
-/* Of more chunks than these only the files are kept that have the stored bytes. */
-#define TFS_CHANGES_FEW 1024
-
-/* Gives all files that `ours` shows otherwise than `theirs`, and those that say what is stored
- * whatever `-o views=` leaves out: 0, or why the first of those was lost that were. `prefix` comes
- * before their paths. No lock is needed. */
-int tfs_changes_files(struct tfs_save *save, const struct tfs_doc *theirs,
-                      const struct tfs_doc *ours, const char *prefix, tfs_keep_fn keep, void *arg);
-
-/* The same without what is for people: the files that have the stored bytes of each chunk, and
- * those of the root where something of the whole save differs. One that cannot be read is lost. */
-int tfs_changes_stored(struct tfs_save *save, const struct tfs_doc *theirs,
-                       const struct tfs_doc *ours, tfs_keep_fn keep, void *arg);
 
 /* Does the file come and go, so that its directory reads differently with it? */
 static inline bool tfs_comes_and_goes(const struct tfs_file *file)

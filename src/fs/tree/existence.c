@@ -186,17 +186,6 @@ int tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const stru
     return tfs_node_is_chunk(node) ? 1 : tfs_node_exists_in_scope(save, doc, node);
 }
 
-int tfs_node_exists_anyway(struct tfs_save *save, const struct tfs_doc *doc,
-                           const struct tfs_node *node)
-{
-    if (!tfs_scope_exists(save, doc, node))
-        return 0;
-    const int damaged = tfs_node_is_damaged(save, doc, node);
-    if (damaged < 0)
-        return damaged;
-    return file_exists_in(save, doc, node, damaged, save->options.views | TFS_VIEWS_ALL);
-}
-
 bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
                        const struct tfs_node *node)
 {

@@ -18,10 +18,6 @@ struct tfs_at tfs_node_at(const struct tfs_save *save, const struct tfs_node *no
  * because the chunk cannot be fetched (EBUSY: another program holds the save locked). */
 int tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node);
 
-/* The same of a file, also of one that `-o views=` leaves out: is it in the save? */
-int tfs_node_exists_anyway(struct tfs_save *save, const struct tfs_doc *doc,
-                           const struct tfs_node *node);
-
 /* Does `-o views=` leave the name out: of a file, or of a directory of nothing but such files? It
  * is not there then, except the stored bytes of a damaged chunk. */
 bool tfs_node_is_left_out(const struct tfs_save *save, const struct tfs_node *node);

@@ -1,0 +1,208 @@
+/*
+ * Edits that were set aside (fs/recovery/foreign.h): `info` lists them, `import` takes them into a
+ * save, and `diff` compares what that would make of it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/print.h"
+#include "commands/foreign.h"
+#include "commands/import.h"
+#include "commands/json.h"
+#include "fs/tree/tree.h"
+
+bool tfs_foreign_alone(const char *dir)
+{
+    static const char *const names[] = {"chunks", TFS_ASIDE_REMOVED};
+    bool alone = tfs_foreign_is(dir);
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && alone; i++) {
+        char *path = NULL;
+        alone = tfs_print(&path, "%s/%s", dir, names[i]) >= 0 && access(path, F_OK) < 0;
+        free(path);
+    }
+    return alone;
+}
+
+/* ---- info ------------------------------------------------------------------------------------ */
+
+struct listing {
+    struct tfs_buf *out;
+    size_t count;
+};
+
+static void list_chunk(void *arg, const struct tfs_key *chunk, const char *why)
+{
+    struct listing *l = arg;
+
+    (void)why;
+    l->count += chunk != NULL;
+    if (chunk == NULL)
+        tfs_buf_add_text(l->out, "changed: what belongs to the whole save\n");
+    else if (chunk->group == 0)
+        tfs_buf_printf(l->out, "changed: %d_%d_%d\n", chunk->x, chunk->y, chunk->z);
+    else
+        tfs_buf_printf(l->out, "changed: %u: %d_%d_%d\n", chunk->group, chunk->x, chunk->y,
+                       chunk->z);
+}
+
+static int print_info(const struct tfs_journal_text *text, struct tfs_buf *out,
+                      struct tfs_error *err)
+{
+    struct tfs_buf changed = {0};
+    struct listing l = {&changed, 0};
+    struct timespec last = {0};
+    size_t edits;
+    char date[32];
+    struct tm tm;
+
+    if (tfs_foreign_list(text, list_chunk, &l, &last, &edits, err) == 0) {
+        localtime_r(&last.tv_sec, &tm);
+        strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
+        tfs_buf_printf(out, "edits: %zu\nuntil: %s\nchunks: %zu\n", edits, date, l.count);
+        tfs_buf_add_span(out, tfs_buf_span(&changed));
+        out->failed = out->failed || changed.failed;
+        tfs_buf_check(out, err);
+    }
+    tfs_buf_release(&changed);
+    return err->code;
+}
+
+enum tfs_status tfs_foreign_info(struct tfs_cli *cli, const char *dir, struct tfs_buf *out)
+{
+    struct tfs_journal_text text = {0};
+    struct tfs_error err = {0};
+
+    if (tfs_foreign_read(dir, &text, &err) == 0)
+        print_info(&text, out, &err);
+    tfs_journal_text_release(&text);
+    return err.code < 0 ? tfs_cli_report(cli, dir, &err) : TFS_STATUS_DONE;
+}
+
+/* ---- what a save is with them ---------------------------------------------------------------- */
+
+struct telling {
+    struct tfs_cli *cli;
+    struct tfs_save *save;
+    const char *dir;
+    size_t left;
+};
+
+/* A chunk that the save lacks has no node that is called so. */
+static void tell_left(void *arg, const struct tfs_key *chunk, const char *why)
+{
+    struct telling *t = arg;
+    char place[64] = "what belongs to the whole save";
+    struct tfs_buf path = {0};
+
+    t->left++;
+    const struct tfs_chunk *found = chunk == NULL ? NULL : tfs_doc_find(t->save->doc, *chunk);
+    if (found != NULL) {
+        const struct tfs_node node = tfs_node_of_chunk(found);
+        tfs_tree_path(t->save, t->save->doc, &node, &path);
+    } else if (chunk != NULL) {
+        snprintf(place, sizeof(place), "%d_%d_%d", chunk->x, chunk->y, chunk->z);
+    }
+    tfs_buf_u8(&path, 0);
+    tfs_cli_say(t->cli, TFS_STATUS_BAD, "%s: %s: not taken: %s", t->dir,
+                found != NULL && !path.failed ? (const char *)path.data : place, why);
+    tfs_buf_release(&path);
+}
+
+enum tfs_status tfs_foreign_onto(struct tfs_cli *cli, struct tfs_save *save, const char *dir,
+                                 struct tfs_doc **doc, size_t *left)
+{
+    const bool force = (cli->flags & TFS_CLI_FORCE) != 0;
+    struct telling t = {.cli = cli, .save = save, .dir = dir};
+    struct tfs_journal_text text = {0};
+    struct tfs_error err = {0};
+
+    if (tfs_foreign_read(dir, &text, &err) == 0 && tfs_save_complete(save, NULL, &err) == 0)
+        tfs_foreign_take(save, &text, force, tell_left, &t, doc, &err);
+    tfs_journal_text_release(&text);
+    *left = t.left;
+    return err.code < 0 ? tfs_cli_report(cli, dir, &err) : TFS_STATUS_DONE;
+}
+
+/* ---- import ---------------------------------------------------------------------------------- */
+
+static int count_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    (void)before;
+    (void)after;
+    ++*(size_t *)arg;
+    return 0;
+}
+
+static enum tfs_status commit(struct tfs_cli *cli, struct tfs_save *save, struct tfs_doc *doc,
+                              bool *written)
+{
+    const char *path = cli->operands[1];
+    struct tfs_error err = {0};
+    struct tfs_buf names = {0};
+    size_t count = 0;
+
+    (void)tfs_doc_diff(save->doc, doc, count_chunk, &count);
+    if (doc->version == save->doc->version) {
+        tfs_cli_tell(cli, "nothing differs from the save");
+    } else if (tfs_cli_find_names(save, doc, &names, &err) == 0 &&
+               tfs_cli_commit(save, doc, &err) == 0) {
+        *written = true;
+        tfs_cli_tell_names(cli, path, &names);
+        tfs_cli_tell(cli, "%zu chunk%s taken", count, count == 1 ? "" : "s");
+    }
+    tfs_buf_release(&names);
+    return err.code < 0 ? tfs_cli_report(cli, path, &err) : TFS_STATUS_DONE;
+}
+
+static enum tfs_status take(struct tfs_cli *cli, struct tfs_save *save, bool *written, size_t *left)
+{
+    struct tfs_doc *doc = NULL;
+    enum tfs_status status = tfs_cli_writable(cli, cli->operands[1], save);
+
+    if (status)
+        return status;
+    tfs_cli_warn(cli, cli->operands[1], save);
+    status = tfs_foreign_onto(cli, save, cli->operands[0], &doc, left);
+    if (!status)
+        status = commit(cli, save, doc, written);
+    tfs_doc_unref(doc);
+    return status || *left == 0
+               ? status
+               : tfs_cli_say(cli, TFS_STATUS_BAD, "--force takes what was not taken, too");
+}
+
+static enum tfs_status print_object(struct tfs_cli *cli, bool written, size_t left,
+                                    enum tfs_status status)
+{
+    struct tfs_buf out = {0};
+
+    tfs_json_text(&out, "dir", cli->operands[0]);
+    tfs_json_text(&out, "save", cli->operands[1]);
+    tfs_json_bool(&out, "written", written);
+    tfs_json_number(&out, "left", left);
+    tfs_json_number(&out, "status", status);
+    return tfs_cli_print_object(cli, &out, status);
+}
+
+enum tfs_status tfs_foreign_import(struct tfs_cli *cli)
+{
+    struct tfs_save *save;
+    bool written = false;
+    size_t left = 0;
+
+    if (cli->remove || cli->all)
+        return tfs_cli_say(cli, TFS_STATUS_BAD,
+                           "%s: it holds edits that were set aside and is no tree: neither --all "
+                           "nor --delete means anything of it",
+                           cli->operands[0]);
+    enum tfs_status status = tfs_cli_open(cli, cli->operands[1], TFS_LOCK_EXCLUSIVE, &save);
+    if (status)
+        return status;
+    status = take(cli, save, &written, &left);
+    tfs_cli_close(cli, cli->operands[1], save);
+    return (cli->flags & TFS_CLI_JSON) != 0 ? print_object(cli, written, left, status) : status;
+}

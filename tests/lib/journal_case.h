@@ -1,0 +1,45 @@
+/*
+ * What a journal says, for tests: which of its records a save lacks, and what an EDIT makes of a
+ * document.
+ */
+#ifndef TFS_TESTS_JOURNAL_CASE_H
+#define TFS_TESTS_JOURNAL_CASE_H
+
+#include "formats/journal.h"
+
+/* *first of the records that a save with this content lacks. False: the journal does not know
+ * it. */
+static inline bool journal_first(const struct tfs_journal_text *text, struct tfs_hash save,
+                                 size_t *first)
+{
+    bool found = tfs_hash_equal(text->save, save);
+    size_t mark = 0;
+
+    *first = 0;
+    for (size_t i = 0; i < text->count; i++) {
+        const struct tfs_journal_record *record = &text->records[i];
+        if (record->kind == TFS_JOURNAL_MARK) {
+            mark = i + 1;
+        } else if (record->kind == TFS_JOURNAL_DONE && tfs_hash_equal(record->hash, save)) {
+            *first = mark;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static inline int journal_put(void *edit, const struct tfs_record_entry *entry,
+                              struct tfs_error *err)
+{
+    return tfs_record_put(edit, entry, err);
+}
+
+/* Makes the edit's document say what the record says. */
+static inline int journal_apply(struct tfs_edit *edit, struct tfs_blob *bytes,
+                                struct tfs_span record, struct timespec *when,
+                                struct tfs_error *err)
+{
+    return tfs_record_read(bytes, record, journal_put, edit, when, err);
+}
+
+#endif
