@@ -96,7 +96,8 @@ static bool has_unsaved(void)
 
     REQUIRE(dir != NULL);
     for (struct dirent *e = readdir(dir); e != NULL; e = readdir(dir))
-        found = found || strstr(e->d_name, ".unsaved-") != NULL;
+        found = found || strstr(e->d_name, ".unsaved-") != NULL ||
+                strstr(e->d_name, ".rejected-") != NULL;
     closedir(dir);
     return found;
 }
@@ -165,11 +166,16 @@ static bool get_on_disk(const char *path, struct tfs_buf *text)
 
 /* ---- the session's view ---------------------------------------------------------------------- */
 
-static int read_session(struct tfs_handle *handle, uint64_t id, struct tfs_buf *text)
+/* What the handle wrote is seen by its owner; without one, as the kernel reads for its pages, what
+ * is accepted. */
+enum reader { READ_FOR_PAGES, READ_BY_OWNER };
+
+static int read_session(struct tfs_handle *handle, enum reader reader, uint64_t id,
+                        struct tfs_buf *text)
 {
     struct tfs_blob *hold = NULL;
     struct tfs_span bytes = {0};
-    int result = tfs_session_read(session, id, handle, 1, 0, 1 << 24, &hold, &bytes);
+    int result = tfs_session_read(session, id, handle, reader, 0, 1 << 24, &hold, &bytes);
 
     if (result >= 0)
         tfs_buf_add_span(text, bytes);
@@ -196,7 +202,7 @@ static void check_ids(const struct tfs_attr *attr, struct tfs_span text)
         struct tfs_buf held = {0};
         if (w.open[i].handle == NULL || w.open[i].id != attr->id)
             continue;
-        REQUIRE(read_session(w.open[i].handle, 0, &held) == 0);
+        REQUIRE(read_session(w.open[i].handle, READ_FOR_PAGES, 0, &held) == 0);
         REQUIRE(tfs_span_equal(tfs_buf_span(&held), text));
         tfs_buf_release(&held);
     }
@@ -212,7 +218,7 @@ static void check_file(const char *path)
         REQUIRE(result == -ENOENT && w.renamed);
         return;
     }
-    REQUIRE(read_session(NULL, attr.id, &shown) == 0);
+    REQUIRE(read_session(NULL, READ_FOR_PAGES, attr.id, &shown) == 0);
     REQUIRE(attr.st.st_size == (off_t)shown.size);
     check_ids(&attr, tfs_buf_span(&shown));
     /* info.txt also tells what was found when the save was read. */
@@ -456,7 +462,7 @@ static void do_flush(bool sync)
 
     if (open == NULL)
         return;
-    int held = read_session(open->handle, 0, &text);
+    int held = read_session(open->handle, READ_BY_OWNER, 0, &text);
     before_call();
     int result = sync ? sync_file(open->handle) : flush(open->handle);
     after_call(result);
