@@ -5,7 +5,7 @@
  * behind fs/mount/mount.h.
  */
 #include "commands/table.h"
-#include "formats/parts.h"
+#include "formats/containers/several_saves.h"
 
 #include <assert.h>
 #include <errno.h>

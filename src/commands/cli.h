@@ -88,7 +88,8 @@ enum tfs_operands {
     TFS_OPERANDS_TWO, /* to be compared */
 };
 
-/* Runs the command; of a folder that holds several saves (formats/parts.h), on each of them. */
+/* Runs the command; of a folder that holds several saves (formats/containers/several_saves.h), on
+ * each of them. */
 enum tfs_status tfs_cli_run_parts(struct tfs_cli *cli, tfs_command_fn run,
                                   enum tfs_operands operands);
 

@@ -19,7 +19,7 @@
 #include "commands/diff.h"
 #include "commands/output.h"
 #include "formats/compare/changed_columns.h"
-#include "formats/picture/columns.h"
+#include "formats/views/pictures/columns.h"
 
 #define PANELS     3 /* before, after, changes */
 #define GAP        8

@@ -15,7 +15,7 @@
 #include "commands/cli.h"
 #include "commands/git_run.h"
 #include "commands/output.h"
-#include "formats/chosen.h"
+#include "formats/views/view_sets.h"
 
 #define FILE_MAX ((size_t)1 << 20) /* bytes of a .gitattributes that is read */
 /* -text: git changes no line end of a save that is a text (core.autocrlf). */

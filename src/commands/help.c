@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "commands/options.h"
-#include "formats/chosen.h"
+#include "formats/views/view_sets.h"
 
 #define COLUMN 18 /* where summaries begin */
 

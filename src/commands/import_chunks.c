@@ -17,7 +17,7 @@
 
 #include "commands/import.h"
 #include "formats/cells/written.h"
-#include "formats/chosen.h"
+#include "formats/views/view_sets.h"
 
 struct arrival {
     struct tfs_import *im;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "commands/import.h"
-#include "formats/chosen.h"
+#include "formats/views/view_sets.h"
 #include "text/decimal.h"
 
 /* The node's path as a C string in `path`, which the caller releases. */

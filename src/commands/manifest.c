@@ -17,7 +17,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "formats/chosen.h"
+#include "formats/views/view_sets.h"
 #include "text/lines.h"
 #include "text/name.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/print.h"
 #include "commands/cli.h"
-#include "formats/chosen.h"
+#include "formats/views/view_sets.h"
 
 #define THREADS_MAX 256
 #define READ_MIN    4096 /* the kernel takes no less */

@@ -21,8 +21,8 @@
 #include "commands/foreign.h"
 #include "commands/import.h"
 #include "commands/json.h"
-#include "formats/chosen.h"
-#include "formats/parts.h"
+#include "formats/views/view_sets.h"
+#include "formats/containers/several_saves.h"
 
 /* The command for the saves of a folder. */
 struct each {

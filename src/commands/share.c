@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/mounts.h"
 #include "formats/journal.h"
-#include "formats/new_names.h"
+#include "formats/views/new_names.h"
 #include "fs/recovery/recover.h"
 #include "text/name.h"
 

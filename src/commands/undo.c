@@ -10,10 +10,10 @@
 #include <time.h>
 
 #include "base/print.h"
-#include "formats/astray.h"
+#include "formats/journal/misplaced.h"
 #include "formats/containers/database/rows.h"
 #include "formats/journal.h"
-#include "formats/parts.h"
+#include "formats/containers/several_saves.h"
 
 struct undo {
     struct tfs_cli *cli;

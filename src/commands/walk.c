@@ -18,7 +18,7 @@
 
 #include "base/array.h"
 #include "base/print.h"
-#include "formats/parts.h"
+#include "formats/containers/several_saves.h"
 
 #define DEPTH_MAX 64
 

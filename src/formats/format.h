@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
-#include "formats/doc.h"
+#include "formats/save/document.h"
 #include "formats/undo/undo.h"
 
 struct tfs_save;
@@ -28,7 +28,7 @@ struct tfs_cells_edit;
 struct tfs_cells_cache;
 struct tfs_columns;
 struct tfs_folder_kind; /* formats/containers/folder.h */
-struct tfs_parts;       /* formats/parts.h */
+struct tfs_parts;       /* formats/containers/several_saves.h */
 struct tfs_written_values;
 
 /* ---- lenses and the tree --------------------------------------------------------------------- */
@@ -144,9 +144,9 @@ enum tfs_file_flags {
                             * but it can be created */
 };
 
-/* The sets of files that `-o views=` chooses from (formats/chosen.h). Files of one set do not
- * overlap, and nothing in it is derived. What a set cannot say in its own way (lights, metadata,
- * the palette of a terrain) belongs to it, too. */
+/* The sets of files that `-o views=` chooses from (formats/views/view_sets.h). Files of one set do
+ * not overlap, and nothing in it is derived. What a set cannot say in its own way (lights,
+ * metadata, the palette of a terrain) belongs to it, too. */
 enum tfs_file_views {
     TFS_VIEWS_VOXELS = 1,  /* voxels.csv */
     TFS_VIEWS_GRIDS = 2,   /* texts of numbers */
@@ -327,7 +327,8 @@ struct tfs_container {
     int (*probe)(const struct tfs_probe *probe); /* enum tfs_bid, or -ENOMEM */
     /* Adds the saves that a path means, where it is none itself: several, of a folder that holds
      * them, each with the path where it is shown; or one with the path "", that lies elsewhere
-     * (formats/parts.h). Most paths mean nothing to most formats. NULL: they never do. */
+     * (formats/containers/several_saves.h). Most paths mean nothing to most formats. NULL: they
+     * never do. */
     int (*saves)(const char *path, struct tfs_parts *parts, struct tfs_error *err);
 
     /* Reads the save: sets save->doc, save->st, save->read_only. `save` is zeroed but for
@@ -400,11 +401,11 @@ struct tfs_save {
     struct tfs_keeper *keeper;      /* hears of what is replaced; NULL: nobody */
     bool no_journal;                /* something that is not ours has the name of the journal */
     char *astray; /* a journal beside a link that led here: it is not used. NULL: there is none */
-    struct tfs_numbers *_Atomic numbers;   /* formats/arrays/numbers.h; NULL: nobody asked */
+    struct tfs_numbers *_Atomic numbers;   /* formats/views/arrays/numbers.h; NULL: nobody asked */
     struct tfs_cells_cache *_Atomic cells; /* formats/cells/cells.h; NULL: the same */
-    struct tfs_kept *_Atomic kept;         /* formats/arrays/kept.h; NULL: the same */
-    struct tfs_columns *_Atomic columns;   /* formats/picture/columns.h; NULL: the same */
-    struct tfs_known_names *known_names;   /* formats/new_names.h; NULL: the same */
+    struct tfs_kept *_Atomic kept;         /* formats/views/arrays/kept.h; NULL: the same */
+    struct tfs_columns *_Atomic columns;   /* formats/views/pictures/columns.h; NULL: the same */
+    struct tfs_known_names *known_names;   /* formats/views/new_names.h; NULL: the same */
     void *own;                             /* the container's */
     void *cache; /* the format's, for its lenses; it has a lock of its own */
 };

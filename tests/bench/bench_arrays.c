@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "formats/arrays/npy.h"
+#include "formats/views/arrays/npy.h"
 #include "formats/format.h"
 
 #define ROUNDS 5

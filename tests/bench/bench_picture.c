@@ -10,7 +10,7 @@
 
 #include "formats/cells/cells.h"
 #include "formats/godot_voxel/counts.h"
-#include "formats/picture/picture.h"
+#include "formats/views/pictures/picture.h"
 #include "formats/roblox/cells.h"
 
 #define ROUNDS 7

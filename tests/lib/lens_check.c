@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../fuzz/fuzz.h"
-#include "formats/arrays/array.h"
+#include "formats/views/arrays/array.h"
 #include "formats/cells/cells.h"
 #include "formats/containers/file.h"
 #include "image/png.h"

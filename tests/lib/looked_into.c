@@ -2,7 +2,7 @@
 
 #include <check.h>
 
-#include "formats/picture/columns.h"
+#include "formats/views/pictures/columns.h"
 
 static const struct tfs_cells_kind *real;
 static struct tfs_cells_kind counting;

@@ -9,7 +9,7 @@
 #ifndef TFS_TESTS_LUANTI_MAKER_H
 #define TFS_TESTS_LUANTI_MAKER_H
 
-#include "formats/doc.h"
+#include "formats/save/document.h"
 
 /* Appends the blob of a block of version 22 to 29. Versions before 25 have no timer, 22 has no
  * metadata. */

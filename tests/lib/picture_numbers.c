@@ -4,7 +4,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "formats/picture/columns.h"
+#include "formats/views/pictures/columns.h"
 
 uint32_t width, depth;
 uint16_t heights[HEIGHTS_MAX], previous[HEIGHTS_MAX];

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/arrays/array.h"
+#include "formats/views/arrays/array.h"
 #include "formats/containers/file.h"
-#include "formats/info.h"
+#include "formats/views/info.h"
 #include "formats/views/views.h"
 #include "toy_format.h"
 

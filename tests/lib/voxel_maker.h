@@ -7,7 +7,7 @@
 #ifndef TFS_TESTS_VOXEL_MAKER_H
 #define TFS_TESTS_VOXEL_MAKER_H
 
-#include "formats/doc.h"
+#include "formats/save/document.h"
 #include "formats/godot_voxel/wrap.h"
 
 /* Appends a stored block of side 1 << po2 with dense type and sdf. `roughness` 0: the LZ4 data

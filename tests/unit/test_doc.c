@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "formats/areas.h"
-#include "formats/doc.h"
+#include "formats/save/tile_areas.h"
+#include "formats/save/document.h"
 #include "sanitized.h"
 #include "unit.h"
 

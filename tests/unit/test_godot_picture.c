@@ -13,7 +13,7 @@
 #include "../lib/voxel_maker.h"
 #include "formats/cells/cells.h"
 #include "formats/godot_voxel/channel.h"
-#include "formats/picture/columns.h"
+#include "formats/views/pictures/columns.h"
 #include "image/png.h"
 #include "scratch.h"
 

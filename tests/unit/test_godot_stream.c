@@ -8,7 +8,7 @@
 #include "formats/containers/database/rows_state.h"
 #include "formats/godot_voxel/stream_key.h"
 #include "formats/godot_voxel/counts.h"
-#include "formats/picture/columns.h"
+#include "formats/views/pictures/columns.h"
 #include "stream_case.h"
 
 /* ---- keys ------------------------------------------------------------------------------------ */

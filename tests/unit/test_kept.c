@@ -1,11 +1,11 @@
-/* formats/arrays/kept.c: layers of chunks are decoded once, ahead of who reads on, and never keep
- * good bytes away. */
+/* formats/views/arrays/kept.c: layers of chunks are decoded once, ahead of who reads on, and never
+ * keep good bytes away. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "formats/arrays/kept.h"
+#include "formats/views/arrays/kept.h"
 #include "unit.h"
 
 #define SIDE        16

@@ -12,7 +12,7 @@
 #include "../lib/picture_numbers.h"
 #include "../lib/place_maker.h"
 #include "../lib/small_saves.h"
-#include "formats/picture/picture.h"
+#include "formats/views/pictures/picture.h"
 #include "image/png.h"
 #include "sanitized.h"
 #include "scratch.h"

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/arrays/npy.h"
+#include "formats/views/arrays/npy.h"
 #include "unit.h"
 
 static struct tfs_buf file;

@@ -1,9 +1,9 @@
 /*
- * Names and the numbers that arrays give them: formats/arrays/numbers.h.
+ * Names and the numbers that arrays give them: formats/views/arrays/numbers.h.
  */
 #include <string.h>
 
-#include "formats/arrays/numbers.h"
+#include "formats/views/arrays/numbers.h"
 #include "unit.h"
 
 #define NAMES 3000 /* many share their first cell of the table */

@@ -1,6 +1,6 @@
 /* formats/picture on Cosmic Reach regions: heights, colours, and what is computed again. */
 #include "../lib/looked_into.h"
-#include "formats/picture/columns.h"
+#include "formats/views/pictures/columns.h"
 #include "image/png.h"
 #include "picture_case.h"
 

@@ -1,9 +1,9 @@
-/* formats/arrays/range.c: every range of an array is that of the whole, whichever chunks there
- * are. */
+/* formats/views/arrays/range.c: every range of an array is that of the whole, whichever chunks
+ * there are. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/arrays/kept.h"
+#include "formats/views/arrays/kept.h"
 #include "unit.h"
 
 #define SIDE 2

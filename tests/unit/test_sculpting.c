@@ -1,7 +1,7 @@
 /* heightmap.png written on Cosmic Reach regions and Roblox terrain: what edits come of it, and the
  * bounds that a picture was made for. */
 #include "formats/cells/cells.h"
-#include "formats/picture/columns.h"
+#include "formats/views/pictures/columns.h"
 #include "image/png.h"
 #include "picture_case.h"
 

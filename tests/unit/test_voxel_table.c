@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../lib/region_maker.h"
-#include "formats/voxel_table.h"
+#include "formats/views/voxels_csv.h"
 #include "unit.h"
 
 static const char *const names[] = {"kind", "level"};

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "formats/cells/cells.h"
-#include "formats/info.h"
+#include "formats/views/info.h"
 #include "formats/containers/file.h"
 #include "scratch.h"
 

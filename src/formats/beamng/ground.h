@@ -4,7 +4,7 @@
 #ifndef TFS_FORMATS_BEAMNG_GROUND_H
 #define TFS_FORMATS_BEAMNG_GROUND_H
 
-#include "formats/doc.h"
+#include "formats/save/document.h"
 
 #define TFS_BEAMNG_NAME_ROOM 256
 

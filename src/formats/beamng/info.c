@@ -1,7 +1,7 @@
 /*
  * What a terrain is -> info.txt.
  */
-#include "formats/info.h"
+#include "formats/views/info.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "formats/beamng/lenses.h"
-#include "formats/picture/picture.h"
+#include "formats/views/pictures/picture.h"
 #include "image/png.h"
 
 /* Of 256. */

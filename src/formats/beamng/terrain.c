@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/arrays/array.h"
+#include "formats/views/arrays/array.h"
 
 const struct tfs_beamng_layout *tfs_beamng_layout_of(const struct tfs_doc *doc)
 {

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/arrays/array.h"
+#include "formats/views/arrays/array.h"
 #include "formats/beamng/beamng.h"
 #include "formats/beamng/cells.h"
 #include "formats/beamng/lenses.h"

@@ -16,7 +16,7 @@
 #include "base/recent.h"
 #include "base/refs.h"
 #include "formats/cells/names.h"
-#include "formats/picture/columns.h"
+#include "formats/views/pictures/columns.h"
 #include "text/decimal.h"
 
 #define CACHE_BYTES ((size_t)32 << 20)

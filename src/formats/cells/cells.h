@@ -14,8 +14,8 @@
 #define TFS_FORMATS_CELLS_CELLS_H
 
 #include "formats/format.h"
-#include "formats/palette.h"
-#include "formats/picture/picture.h"
+#include "formats/cells/palette.h"
+#include "formats/views/pictures/picture.h"
 #include "text/grid.h"
 
 #define TFS_PLANES_MAX 8

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/arrays/array.h"
+#include "formats/views/arrays/array.h"
 #include "formats/views/views.h"
 
 #define NAMES (1u << TFS_PLANES_MAX) /* a bit beside those of planes */

@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "formats/format.h"
-#include "formats/parts.h"
+#include "formats/containers/several_saves.h"
 
 static bool is_of(const struct tfs_container *container, const char *format)
 {

@@ -5,7 +5,7 @@
 #ifndef TFS_FORMATS_COSMIC_REACH_CRBIN_H
 #define TFS_FORMATS_COSMIC_REACH_CRBIN_H
 
-#include "formats/doc.h"
+#include "formats/save/document.h"
 
 /* Appends `bytes` with the coordinates of every block entity shifted by so many blocks along x, y,
  * z: 1. 0: that cannot be done, because the bytes are not understood to their last one, or a

@@ -6,7 +6,7 @@
 #include "formats/cosmic_reach/entities.h"
 
 #include "formats/cosmic_reach/crbin.h"
-#include "formats/info.h"
+#include "formats/views/info.h"
 
 int tfs_cosmic_entities_check(const struct tfs_cosmic_body *body, struct tfs_error *err)
 {

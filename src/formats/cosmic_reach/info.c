@@ -8,8 +8,8 @@
 
 #include "formats/cosmic_reach/lenses.h"
 #include "formats/cosmic_reach/zone.h"
-#include "formats/info.h"
-#include "formats/picture/picture.h"
+#include "formats/views/info.h"
+#include "formats/views/pictures/picture.h"
 
 /* ---- info.txt -------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 
 #include "formats/cosmic_reach/lenses.h"
 #include "formats/cosmic_reach/zone.h"
-#include "formats/info.h"
+#include "formats/views/info.h"
 
 /* ---- zoneInfo.json --------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/arrays/array.h"
+#include "formats/views/arrays/array.h"
 #include "formats/cosmic_reach/cells.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/lenses.h"

@@ -4,7 +4,7 @@
 #ifndef TFS_FORMATS_COSMIC_REACH_WORLD_H
 #define TFS_FORMATS_COSMIC_REACH_WORLD_H
 
-#include "formats/parts.h"
+#include "formats/containers/several_saves.h"
 
 /* Is this the folder of a zone, or of its regions: 1, 0 or -ENOMEM? */
 int tfs_cosmic_is_zone(const char *folder);

@@ -18,7 +18,7 @@
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/gzip.h"
 #include "formats/cosmic_reach/world.h"
-#include "formats/parts.h"
+#include "formats/containers/several_saves.h"
 
 #define INFO_MAX (1 << 20) /* bytes of worldInfo.json that are looked at */
 #define REGIONS  "regions"

@@ -8,7 +8,7 @@
 #include "formats/godot_voxel/colour.h"
 
 #include "formats/godot_voxel/channel.h"
-#include "formats/picture/picture.h"
+#include "formats/views/pictures/picture.h"
 
 #define NIBBLES 4 /* textures of a voxel */
 

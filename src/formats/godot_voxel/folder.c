@@ -16,9 +16,9 @@
 #include "base/print.h"
 #include "formats/godot_voxel/counts.h"
 #include "formats/godot_voxel/godot_voxel.h"
-#include "formats/info.h"
-#include "formats/parts.h"
-#include "formats/sectors.h"
+#include "formats/views/info.h"
+#include "formats/containers/several_saves.h"
+#include "formats/containers/sectors.h"
 #include "text/decimal.h"
 
 #define LOD "regions/lod"

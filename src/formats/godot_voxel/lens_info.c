@@ -6,8 +6,8 @@
 #include "formats/godot_voxel/channel.h"
 #include "formats/godot_voxel/counts.h"
 #include "formats/godot_voxel/lenses.h"
-#include "formats/info.h"
-#include "formats/picture/picture.h"
+#include "formats/views/info.h"
+#include "formats/views/pictures/picture.h"
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "formats/godot_voxel/lenses.h"
 #include "formats/godot_voxel/matter.h"
 #include "formats/godot_voxel/store.h"
-#include "formats/picture/picture.h"
+#include "formats/views/pictures/picture.h"
 
 /* ---- from above ------------------------------------------------------------------------------ */
 

@@ -1,5 +1,6 @@
 /*
- * A region file: a header, then table and sectors (formats/sectors.h; FORMAT.md, section 5).
+ * A region file: a header, then table and sectors (formats/containers/sectors.h; FORMAT.md, section
+ * 5).
  *
  * Table entries are numbered y + ry * (x + rx * z), x, y, z being local to the region.
  */
@@ -7,7 +8,7 @@
 #define TFS_FORMATS_GODOT_VOXEL_REGION_H
 
 #include "formats/godot_voxel/meta.h"
-#include "formats/sectors.h"
+#include "formats/containers/sectors.h"
 
 struct tfs_godot_region {
     struct tfs_sectors sectors; /* first */

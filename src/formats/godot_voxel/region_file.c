@@ -17,7 +17,7 @@
 #include "formats/godot_voxel/region.h"
 #include "formats/godot_voxel/region_name.h"
 #include "formats/godot_voxel/counts.h"
-#include "formats/info.h"
+#include "formats/views/info.h"
 #include "formats/containers/file.h"
 
 struct region_facts {

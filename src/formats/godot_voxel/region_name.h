@@ -5,7 +5,7 @@
 #ifndef TFS_FORMATS_GODOT_VOXEL_REGION_NAME_H
 #define TFS_FORMATS_GODOT_VOXEL_REGION_NAME_H
 
-#include "formats/doc.h"
+#include "formats/save/document.h"
 #include "formats/godot_voxel/region.h"
 
 /* Sets x, y, z of the region; false when that is no such name. */

@@ -12,7 +12,7 @@
 #include "formats/godot_voxel/layout.h"
 #include "formats/godot_voxel/stream_key.h"
 #include "formats/godot_voxel/counts.h"
-#include "formats/info.h"
+#include "formats/views/info.h"
 
 #define SCHEMA_MAX 1
 /* The longest value that is read: a block that does not compress at all. */

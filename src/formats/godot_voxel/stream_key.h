@@ -6,7 +6,7 @@
 #define TFS_FORMATS_GODOT_VOXEL_STREAM_KEY_H
 
 #include "base/bytes.h"
-#include "formats/doc.h"
+#include "formats/save/document.h"
 
 enum tfs_godot_key_format {
     TFS_GODOT_KEY_INT64_16, /* lod << 48, x << 32, y << 16, z */

@@ -5,13 +5,13 @@
  */
 #include <errno.h>
 
-#include "formats/arrays/array.h"
+#include "formats/views/arrays/array.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/godot_voxel/instances.h"
 #include "formats/godot_voxel/lenses.h"
 #include "formats/godot_voxel/metadata.h"
 #include "formats/godot_voxel/store.h"
-#include "formats/picture/picture.h"
+#include "formats/views/pictures/picture.h"
 #include "formats/views/views.h"
 
 /* raw.bin says everything, and comes first; voxels.csv says all channels, before one alone. */

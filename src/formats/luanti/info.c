@@ -1,10 +1,10 @@
 /*
  * info.txt of the root: what the map is.
  */
-#include "formats/info.h"
+#include "formats/views/info.h"
 #include "formats/luanti/lenses.h"
 #include "formats/luanti/map.h"
-#include "formats/picture/picture.h"
+#include "formats/views/pictures/picture.h"
 
 static void add_lines(struct tfs_buf *out, struct tfs_save *save, const struct tfs_doc *doc,
                       struct tfs_error *err)

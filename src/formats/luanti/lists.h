@@ -6,7 +6,7 @@
 #define TFS_FORMATS_LUANTI_LISTS_H
 
 #include "formats/luanti/block.h"
-#include "formats/doc.h"
+#include "formats/save/document.h"
 #include "text/lines.h"
 
 /* Takes a section off the cursor: counts, places and lengths are looked at. EBADMSG names the

@@ -16,10 +16,10 @@
 #include "base/file.h"
 #include "base/print.h"
 #include "formats/containers/database/rows.h"
-#include "formats/info.h"
+#include "formats/views/info.h"
 #include "formats/luanti/luanti.h"
 #include "formats/luanti/cells.h"
-#include "formats/parts.h"
+#include "formats/containers/several_saves.h"
 #include "text/lines.h"
 #include "text/name.h"
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/arrays/array.h"
+#include "formats/views/arrays/array.h"
 #include "formats/luanti/lenses.h"
 #include "formats/luanti/lists.h"
 #include "formats/luanti/luanti.h"

@@ -3,8 +3,8 @@
  */
 #include <inttypes.h>
 
-#include "formats/info.h"
-#include "formats/picture/picture.h"
+#include "formats/views/info.h"
+#include "formats/views/pictures/picture.h"
 #include "formats/roblox/lenses.h"
 #include "formats/roblox/smoothgrid.h"
 #include "formats/roblox/source.h"

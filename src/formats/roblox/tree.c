@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "formats/arrays/array.h"
+#include "formats/views/arrays/array.h"
 #include "formats/roblox/cells.h"
 #include "formats/roblox/lenses.h"
 #include "formats/roblox/roblox.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "formats/views/views.h"
-#include "formats/voxel_table.h"
+#include "formats/views/voxels_csv.h"
 #include "text/decimal.h"
 
 #define VALUES_ROOM (TFS_PLANES_MAX * (TFS_GRID_VALUE_MAX + 1))

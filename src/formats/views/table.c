@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "formats/cells/edit.h"
-#include "formats/chosen.h"
+#include "formats/views/view_sets.h"
 #include "formats/views/views.h"
-#include "formats/voxel_table.h"
+#include "formats/views/voxels_csv.h"
 #include "text/decimal.h"
 #include "text/name.h"
 

@@ -6,7 +6,7 @@
 #define TFS_FORMATS_VIEWS_VIEWS_H
 
 #include "formats/cells/edit.h"
-#include "formats/voxel_table.h"
+#include "formats/views/voxels_csv.h"
 
 /* ---- raw.bin (raw.c) ------------------------------------------------------------------------- */
 

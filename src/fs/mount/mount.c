@@ -38,8 +38,8 @@
 #include "fs/mount/mountpoint.h"
 #include "fs/recovery/recover.h"
 #include "commands/status.h"
-#include "formats/chosen.h"
-#include "formats/parts.h"
+#include "formats/views/view_sets.h"
+#include "formats/containers/several_saves.h"
 #include "text/name.h"
 
 #define FILES_WANTED 1024

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "formats/astray.h"
+#include "formats/journal/misplaced.h"
 #include "formats/undo/undo.h"
 #include "fs/recovery/apply.h"
 #include "fs/recovery/foreign.h"

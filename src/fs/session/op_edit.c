@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "formats/cells/written.h"
-#include "formats/chosen.h"
+#include "formats/views/view_sets.h"
 #include "fs/session/ops.h"
 
 /* ---- texts ----------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 
-#include "formats/chosen.h"
+#include "formats/views/view_sets.h"
 #include "fs/session/ops.h"
 
 #define SCHEMA  2

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/chosen.h"
+#include "formats/views/view_sets.h"
 #include "fs/session/op_group.h"
 
 /* ---- what a name stands for ------------------------------------------------------------------ */

@@ -15,7 +15,7 @@
 #ifndef TFS_FS_STORE_STORE_H
 #define TFS_FS_STORE_STORE_H
 
-#include "formats/new_names.h"
+#include "formats/views/new_names.h"
 
 struct tfs_store;
 struct tfs_job;
@@ -47,7 +47,7 @@ struct tfs_job {
     bool edited;                    /* the shown document changed */
     bool undone;                    /* and was taken back */
     struct tfs_doc *before, *after; /* if edited */
-    struct tfs_buf new_names;       /* printed: formats/new_names.h */
+    struct tfs_buf new_names;       /* printed: formats/views/new_names.h */
 };
 
 /* Lets go of the documents. */

@@ -5,7 +5,7 @@
  */
 #include "fs/tree/existence.h"
 
-#include "formats/chosen.h"
+#include "formats/views/view_sets.h"
 #include "formats/views/views.h"
 #include "fs/tree/groups.h"
 

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "formats/chosen.h"
+#include "formats/views/view_sets.h"
 #include "fs/tree/groups.h"
 #include "fs/tree/tree.h"
 

@@ -1,0 +1,439 @@
+/*
+ * Columns -> heightmap.png, heightmap-view.png, map.png and their tiles, row by row.
+ *
+ * The view is 8-bit grey, because its numbers are not to be edited: 0 where a column is empty, else
+ * 1 for `low` and below to 255 for `high` and above. Few columns are beyond them: one tower does
+ * not make all else black. Its texts are padded, so that the size does not depend on them.
+ *
+ * In the map colours are the voxels' own, and slopes are lit from the north-west. All arithmetic is
+ * in integers: the picture is the same everywhere. Must not know games.
+ */
+#include "formats/views/pictures/draw.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/views/info.h"
+
+/* ---- heights --------------------------------------------------------------------------------- */
+
+static void paint_heights(const struct tfs_picture *p, const struct tfs_pixel *pixels,
+                          const struct tfs_pixel *above, uint8_t *samples)
+{
+    (void)above;
+    for (uint64_t x = 0; x < p->box.sx; x++) {
+        samples[2 * x] = (uint8_t)(pixels[x].height >> 8);
+        samples[2 * x + 1] = (uint8_t)pixels[x].height;
+    }
+}
+
+#define SHADES 254 /* between `low` and `high` */
+
+static uint8_t shade_of(const struct tfs_picture *p, uint32_t height)
+{
+    if (height == 0)
+        return 0;
+    if (height == p->low && height == p->high)
+        return 1 + SHADES / 2;
+    if (height <= p->low)
+        return 1;
+    if (height >= p->high)
+        return 1 + SHADES;
+    return (uint8_t)(1 + (height - p->low) * SHADES / (p->high - p->low));
+}
+
+static void paint_shades(const struct tfs_picture *p, const struct tfs_pixel *pixels,
+                         const struct tfs_pixel *above, uint8_t *samples)
+{
+    (void)above;
+    for (uint64_t x = 0; x < p->box.sx; x++)
+        samples[x] = shade_of(p, pixels[x].height);
+}
+
+/* ---- the map --------------------------------------------------------------------------------- */
+
+/* Of 256; together always above 0. */
+#define LIGHT_PLAIN 236 /* level ground */
+#define STEP_MAX    7
+#define HEIGHT_TONE 34 /* how much darker the lowest ground is than the highest */
+
+/* How much a pixel is lightened by being so much higher than its neighbour, in 256ths: by the first
+ * step most. Not at all where there is nothing beside it, or the water's surface begins. */
+static int32_t slope_light(const struct tfs_pixel *pixel, const struct tfs_pixel *neighbour)
+{
+    static const int8_t light[2 * STEP_MAX + 1] = {-51, -49, -46, -42, -37, -30, -19, 0,
+                                                   19,  30,  37,  42,  46,  49,  51};
+    int32_t step = (int32_t)pixel->height - (int32_t)neighbour->height;
+
+    step = step < -STEP_MAX ? -STEP_MAX : step > STEP_MAX ? STEP_MAX : step;
+    return neighbour->height == 0 ? 0 : light[step + STEP_MAX];
+}
+
+/* Ground rising to the south-east faces the light; water has none of it. */
+static int32_t light_of(const struct tfs_picture *p, const struct tfs_pixel *pixel,
+                        const struct tfs_pixel *above, const struct tfs_pixel *left)
+{
+    if (pixel->water)
+        return 256;
+    return LIGHT_PLAIN + p->tones[pixel->height] + slope_light(pixel, above) +
+           (left != NULL ? slope_light(pixel, left) : 0);
+}
+
+static void paint_map(const struct tfs_picture *p, const struct tfs_pixel *pixels,
+                      const struct tfs_pixel *above, uint8_t *samples)
+{
+    static const uint8_t empty[] = {TFS_MAP_EMPTY >> 16, TFS_MAP_EMPTY >> 8 & 0xff,
+                                    TFS_MAP_EMPTY & 0xff};
+
+    for (uint64_t x = 0; x < p->box.sx; x++, samples += 3) {
+        const struct tfs_pixel *pixel = &pixels[x];
+        if (pixel->height == 0) {
+            memcpy(samples, empty, sizeof(empty));
+            continue;
+        }
+        const int32_t light = light_of(p, pixel, &above[x], x > 0 ? pixel - 1 : NULL);
+        for (unsigned i = 0; i < 3; i++) {
+            const uint32_t channel = pixel->colour[i] * (uint32_t)light / 256;
+            samples[i] = (uint8_t)(channel > 255 ? 255 : channel);
+        }
+    }
+}
+
+/* Of all heights that the box can have: another program may have made a column higher since they
+ * were measured. */
+static int set_tones(struct tfs_picture *p, struct tfs_error *err)
+{
+    const uint32_t most = (uint32_t)(p->box.sy >> p->box.drop);
+    const uint32_t count = p->low > p->high ? 1 : p->high - p->low + 1;
+
+    p->tones = malloc(most + (size_t)1);
+    if (p->tones == NULL)
+        return tfs_fail_memory(err);
+    for (uint32_t i = 0; i <= most; i++) {
+        const uint32_t down = i >= p->high ? 0 : i <= p->low ? count - 1 : p->high - i;
+        p->tones[i] = (int8_t)(HEIGHT_TONE / 2 - (int32_t)(HEIGHT_TONE * down / count));
+    }
+    return 0;
+}
+
+/* ---- which picture --------------------------------------------------------------------------- */
+
+int64_t tfs_picture_origin_z(const struct tfs_picture_box *box)
+{
+    return box->z + (int64_t)tfs_picture_row(box, 0);
+}
+
+static uint32_t scaled(uint64_t size, unsigned scale)
+{
+    return (uint32_t)((size + (UINT64_C(1) << scale) - 1) >> scale);
+}
+
+static void set_shape(struct tfs_picture *p)
+{
+    const struct tfs_picture_box *box = &p->box;
+    const bool heights = p->kind->type == TFS_PNG_GREY16, view = p->kind->type == TFS_PNG_GREY8;
+    const bool empty = p->low > p->high;
+    char *first = p->values[0], *second = p->values[1];
+
+    p->shape =
+        (struct tfs_png_shape){.width = scaled(box->sx, p->scale),
+                               .height = scaled(box->sz, p->scale),
+                               .type = p->kind->type,
+                               .texts = p->texts,
+                               .text_count = heights || view || p->reduced ? TFS_PICTURE_TEXTS : 0};
+    p->texts[0] = (struct tfs_png_text){heights ? "origin" : view ? "low" : "scale", first};
+    p->texts[1] = (struct tfs_png_text){heights ? "bottom" : view ? "high" : "origin", second};
+    if (view) {
+        snprintf(first, TFS_PICTURE_TEXT, "%05" PRIu32, empty ? 0 : p->low);
+        snprintf(second, TFS_PICTURE_TEXT, "%05" PRIu32, empty ? 0 : p->high);
+        return;
+    }
+    snprintf(heights ? first : second, TFS_PICTURE_TEXT, "%" PRId64 " %" PRId64, box->x,
+             tfs_picture_origin_z(box));
+    if (heights)
+        snprintf(second, TFS_PICTURE_TEXT, "%" PRId64, box->y);
+    else
+        snprintf(first, TFS_PICTURE_TEXT, "%" PRIu64, UINT64_C(1) << p->scale);
+}
+
+/* A save that is too wide or too high for a pixel a column has a map nevertheless, unless a chunk
+ * alone is too wide. */
+static bool reduce(struct tfs_picture *p)
+{
+    const struct tfs_picture_box *box = &p->box;
+    const uint64_t longest = box->sx > box->sz ? box->sx : box->sz;
+
+    p->reduced = true;
+    while (longest > (uint64_t)TFS_PNG_SIDE_MAX << p->scale)
+        p->scale++;
+    return box->chunk.x <= TFS_PNG_SIDE_MAX && box->chunk.z <= TFS_PNG_SIDE_MAX;
+}
+
+static bool picture_of(const struct tfs_cells_kind *cells, const struct tfs_doc *doc,
+                       struct tfs_at at, struct tfs_picture *p)
+{
+    *p = (struct tfs_picture){.kind = at.param, .low = 1};
+    if (p->kind->tile ? !tfs_picture_tile_box(cells, doc, at.member, &p->box)
+                      : !tfs_picture_box(cells, doc, &p->box))
+        return false;
+    if (!tfs_picture_box_fits(&p->box) && (p->kind->type != TFS_PNG_RGB8 || !reduce(p)))
+        return false;
+    p->high = (uint32_t)(p->box.sy >> p->box.drop);
+    set_shape(p);
+    return true;
+}
+
+int tfs_picture_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     struct tfs_picture *p, struct tfs_error *err)
+{
+    if (picture_of(save->tree->cells, doc, at, p))
+        return 0;
+    return tfs_fail(err, -ENOENT, "there is no picture of this save, info.txt says why");
+}
+
+/* ---- black and white ------------------------------------------------------------------------- */
+
+#define FEW 100 /* one column of so many */
+
+struct counting {
+    size_t size; /* pixels of a strip */
+    uint32_t counts[TFS_PICTURE_HEIGHT_MAX + 1];
+};
+
+static void count_heights(void *arg, uint32_t number, const struct tfs_pixel *pixels)
+{
+    struct counting *c = arg;
+
+    (void)number;
+    for (size_t i = 0; i < c->size; i++)
+        c->counts[pixels[i].height]++;
+}
+
+/* The heights that more than `few` columns are not above, and not below; low above high: there are
+ * none. */
+static void set_range(struct tfs_picture *p, const uint32_t *counts, uint64_t few)
+{
+    uint64_t below = counts[1], above = counts[TFS_PICTURE_HEIGHT_MAX];
+
+    p->low = 1;
+    p->high = TFS_PICTURE_HEIGHT_MAX;
+    while (p->low < TFS_PICTURE_HEIGHT_MAX && below <= few)
+        below += counts[++p->low];
+    while (p->high > 1 && above <= few)
+        above += counts[--p->high];
+}
+
+/* Those of the view, and of the whole map. Tiles lie beside each other, and none should need all
+ * others. */
+static int measure(struct tfs_picture *p, struct tfs_columns *columns, struct tfs_error *err)
+{
+    const bool view = p->kind->type == TFS_PNG_GREY8;
+    struct counting *c;
+
+    if (p->kind->type == TFS_PNG_GREY16 || p->kind->tile || p->reduced)
+        return 0;
+    c = calloc(1, sizeof(*c));
+    if (c == NULL)
+        return tfs_fail_memory(err);
+    c->size = (size_t)p->box.sx * p->box.chunk.z;
+    if (tfs_strips_each(columns, &p->box, count_heights, c, err) == 0)
+        set_range(p, c->counts, view ? (p->box.sx * p->box.sz - c->counts[0]) / FEW : 0);
+    set_shape(p);
+    free(c);
+    return err->code;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+int tfs_hand_init(struct tfs_hand *h, const struct tfs_picture *picture,
+                  struct tfs_columns *columns, struct tfs_error *err)
+{
+    *h = (struct tfs_hand){.picture = picture, .drawn = UINT32_MAX};
+    h->above = malloc((size_t)picture->box.sx * sizeof(*h->above));
+    if (tfs_strip_init(&h->strip, columns, &picture->box, err) < 0)
+        return err->code;
+    return h->above == NULL ? tfs_fail_memory(err) : 0;
+}
+
+void tfs_hand_release(struct tfs_hand *h)
+{
+    tfs_strip_release(&h->strip);
+    free(h->above);
+}
+
+/* Makes the strip, and sets the row above it where that is seen; above the first one there is
+ * nothing. */
+static int go_to(struct tfs_hand *h, uint32_t number)
+{
+    const size_t width = (size_t)h->strip.box.sx, last = width * (h->strip.box.chunk.z - 1);
+    const bool lit = h->picture->kind->type == TFS_PNG_RGB8;
+
+    if (h->err.code < 0 || h->drawn == number)
+        return h->err.code;
+    if (lit && number > 0 && h->drawn != number - 1)
+        tfs_strip_make(&h->strip, number - 1, &h->err);
+    if (lit && number > 0)
+        memcpy(h->above, h->strip.pixels + last, width * sizeof(*h->above));
+    else
+        memset(h->above, 0, width * sizeof(*h->above));
+    h->drawn = number;
+    return h->err.code < 0 ? h->err.code : tfs_strip_make(&h->strip, number, &h->err);
+}
+
+void tfs_hand_row(void *hand, uint32_t row, uint8_t *samples)
+{
+    struct tfs_hand *h = hand;
+    const struct tfs_picture_box *box = &h->strip.box;
+    const uint32_t within = row % box->chunk.z;
+
+    if (go_to(h, row / box->chunk.z) < 0) {
+        memset(samples, 0, tfs_png_row_size(&h->picture->shape));
+        return;
+    }
+    const struct tfs_pixel *pixels = h->strip.pixels + within * box->sx;
+    h->picture->kind->paint(h->picture, pixels, within > 0 ? pixels - box->sx : h->above, samples);
+}
+
+static int write_rows(const struct tfs_picture *p, const struct tfs_doc *doc,
+                      struct tfs_columns *columns, struct tfs_buf *out, struct tfs_error *err)
+{
+    const unsigned threads = tfs_strip_threads(&p->box);
+    struct tfs_hand hands[TFS_PNG_THREADS_MAX] = {{.picture = p}};
+    void *args[TFS_PNG_THREADS_MAX];
+
+    (void)doc;
+    for (unsigned i = 0; i < threads && err->code == 0; i++) {
+        args[i] = &hands[i];
+        tfs_hand_init(&hands[i], p, columns, err);
+    }
+    if (err->code == 0)
+        tfs_png_write_shared(&p->shape, tfs_hand_row, args, threads, out, err);
+    for (unsigned i = 0; i < threads; i++) {
+        if (err->code == 0 && hands[i].err.code < 0)
+            *err = hands[i].err;
+        tfs_hand_release(&hands[i]);
+    }
+    return err->code;
+}
+
+/* ---- the lenses ------------------------------------------------------------------------------ */
+
+static int picture_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                       struct tfs_buf *out, struct tfs_error *err)
+{
+    struct tfs_columns *columns;
+    struct tfs_picture p;
+
+    if (tfs_picture_open(save, doc, at, &p, err) < 0)
+        return err->code;
+    if (tfs_columns_lock(save, doc, &columns, err) == 0) {
+        if (measure(&p, columns, err) == 0 && set_tones(&p, err) == 0)
+            (p.reduced ? tfs_overview_write : write_rows)(&p, doc, columns, out, err);
+        tfs_columns_unlock(columns);
+    }
+    free(p.tones);
+    return err->code;
+}
+
+static int64_t picture_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_picture p;
+
+    return tfs_picture_open(save, doc, at, &p, &ignored) < 0 ? ignored.code
+                                                             : (int64_t)tfs_png_size(&p.shape);
+}
+
+static const struct tfs_picture_kind heights_kind = {TFS_PNG_GREY16, false, paint_heights},
+                                     heights_tile_kind = {TFS_PNG_GREY16, true, paint_heights},
+                                     view_kind = {TFS_PNG_GREY8, false, paint_shades},
+                                     map_kind = {TFS_PNG_RGB8, false, paint_map},
+                                     map_tile_kind = {TFS_PNG_RGB8, true, paint_map};
+
+const struct tfs_lens tfs_heightmap_lens = {
+    .param = &heights_kind, .get = picture_get, .put = tfs_heightmap_put, .size = picture_size};
+const struct tfs_lens tfs_heightmap_view_lens = {
+    .param = &view_kind, .get = picture_get, .size = picture_size};
+const struct tfs_lens tfs_map_lens = {.param = &map_kind, .get = picture_get, .size = picture_size};
+const struct tfs_lens tfs_heightmap_tile_lens = {.param = &heights_tile_kind,
+                                                 .get = picture_get,
+                                                 .put = tfs_heightmap_put,
+                                                 .size = picture_size,
+                                                 .exists = tfs_picture_tile_exists};
+const struct tfs_lens tfs_map_tile_lens = {.param = &map_tile_kind,
+                                           .get = picture_get,
+                                           .size = picture_size,
+                                           .exists = tfs_picture_tile_exists};
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+static bool has_map(const struct tfs_tree *tree, const struct tfs_doc *doc, struct tfs_picture *p)
+{
+    return picture_of(tree->cells, doc, tfs_lens_at(&tfs_map_lens, (struct tfs_key){0}, 0), p);
+}
+
+uint32_t tfs_picture_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
+{
+    struct tfs_picture_box box;
+
+    return tfs_picture_box(tree->cells, doc, &box) && tfs_picture_box_fits(&box);
+}
+
+uint32_t tfs_picture_map_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
+{
+    struct tfs_picture p;
+
+    return has_map(tree, doc, &p);
+}
+
+/* What a pixel of map.png shows where it is no column. */
+static void add_scale(struct tfs_buf *out, const struct tfs_picture *map)
+{
+    tfs_info_line(out, "map scale", "%" PRIu64, UINT64_C(1) << map->scale);
+    tfs_info_line(out, "map size",
+                  "%" PRIu32 " x %" PRIu32 " pixels, the corner of the first is x %" PRId64
+                  " z %" PRId64,
+                  map->shape.width, map->shape.height, map->box.x, tfs_picture_origin_z(&map->box));
+}
+
+void tfs_picture_info(struct tfs_buf *out, const struct tfs_tree *tree, const struct tfs_doc *doc)
+{
+    const struct tfs_cells_kind *kind = tree->cells;
+    const bool tiled = tfs_picture_tiles(tree, doc) > 0;
+    struct tfs_picture_box box;
+    struct tfs_picture map;
+
+    if (!tfs_picture_box(kind, doc, &box)) {
+        tfs_info_line(out, "pictures", "none, because there are no chunks");
+        return;
+    }
+    const bool has = has_map(tree, doc, &map);
+    if (!tfs_picture_box_fits(&box))
+        tfs_info_line(out, "pictures",
+                      "%s, because the save is %" PRIu64 " x %" PRIu64 " voxels and %" PRIu64
+                      " high; they end at %d x %d and %d",
+                      tiled ? "map.png and tiles"
+                      : has ? "map.png alone"
+                            : "none",
+                      box.sx, box.sz, box.sy, TFS_PNG_SIDE_MAX, TFS_PNG_SIDE_MAX,
+                      TFS_PICTURE_HEIGHT_MAX);
+    else
+        tfs_info_line(out, "pictures", "%" PRIu64 " x %" PRIu64 " pixels", box.sx, box.sz);
+    if (has && map.reduced)
+        add_scale(out, &map);
+    if (tiled)
+        tfs_info_line(out, "picture tiles",
+                      "%zu in heightmaps and maps; X_Z.png begins at x %d * X "
+                      "and z %d * Z",
+                      tfs_picture_tiles_there(kind, doc), TFS_PICTURE_TILE, TFS_PICTURE_TILE);
+    if (box.sy > TFS_PICTURE_HEIGHT_MAX)
+        return;
+    if (tfs_picture_box_fits(&box))
+        tfs_info_line(out, "picture origin", "x %" PRId64 " z %" PRId64 " is pixel 0,0%s", box.x,
+                      tfs_picture_origin_z(&box),
+                      box.north_up ? ", z grows upward: north is up" : "");
+    tfs_info_line(out, "picture bottom", "y %" PRId64 ": a height of 1 has its voxel there", box.y);
+}
