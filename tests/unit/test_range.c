@@ -253,6 +253,7 @@ static Suite *range_suite(void)
     TCase *tcase = tcase_create("range");
 
     tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_set_timeout(tcase, 20);
     tcase_add_test(tcase, array_spans_the_chunks_of_group_0);
     tcase_add_test(tcase, array_has_each_value_at_its_place);
     tcase_add_loop_test(tcase, array_gives_every_range, 0, 2);
