@@ -88,15 +88,20 @@ static void teardown(void)
     doc = NULL;
 }
 
-/* Into memory that had other bytes. */
-static struct tfs_buf part(uint64_t offset, uint64_t size)
+/* Into memory that had other bytes; layers that were decoded before are kept. */
+static struct tfs_buf next_part(uint64_t offset, uint64_t size)
 {
     struct tfs_buf out = {0};
 
     memset(tfs_buf_reserve(&out, 1024), 0xee, 1024);
     ck_assert_int_eq(tfs_array_range(&array, offset, size, &out, &err), 0);
-    forget();
     return out;
+}
+
+static struct tfs_buf part(uint64_t offset, uint64_t size)
+{
+    forget();
+    return next_part(offset, size);
 }
 
 START_TEST(array_spans_the_chunks_of_group_0)
@@ -144,7 +149,7 @@ START_TEST(array_gives_every_range)
     ck_assert_uint_eq(whole.size, tfs_array_size(&array));
     for (uint64_t offset = 0; offset <= whole.size; offset += 1 + offset % 3)
         for (uint64_t size = 1; size < 200; size += 1 + size % 5) {
-            struct tfs_buf some = part(offset, size);
+            struct tfs_buf some = size == 1 ? part(offset, size) : next_part(offset, size);
             const uint64_t left = whole.size - offset;
             ck_assert_uint_eq(some.size, size < left ? size : left);
             ck_assert(some.size == 0 || memcmp(some.data, whole.data + offset, some.size) == 0);
@@ -253,7 +258,6 @@ static Suite *range_suite(void)
     TCase *tcase = tcase_create("range");
 
     tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_set_timeout(tcase, 20);
     tcase_add_test(tcase, array_spans_the_chunks_of_group_0);
     tcase_add_test(tcase, array_has_each_value_at_its_place);
     tcase_add_loop_test(tcase, array_gives_every_range, 0, 2);
