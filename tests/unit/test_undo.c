@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "formats/undo/versions.h"
+#include "limit_memory.h"
 #include "scratch.h"
 
 static struct tfs_undo_options options = {.when = TFS_UNDO_MOUNT};
@@ -207,6 +208,23 @@ START_TEST(copy_that_is_kept_has_the_attributes_of_the_file)
     edit("save", "new");
     close(game);
     ck_assert_int_eq(getxattr(place_of("save", "files/save"), "user.one", value, sizeof(value)), 1);
+}
+END_TEST
+
+START_TEST(copy_of_a_large_file_needs_no_memory_for_it)
+{
+    const off_t size = (off_t)160 << 20;
+    struct stat st;
+
+    scratch_write("save", "old");
+    ck_assert_int_eq(truncate(scratch_path("save"), size), 0);
+    limit_memory((size_t)96 << 20);
+    const int game = open_as_game("save");
+    edit("save", "new");
+    close(game);
+    ck_assert_int_eq(undo("save", false), 0);
+    ck_assert_int_eq(stat(scratch_path("save"), &st), 0);
+    ck_assert_int_eq(st.st_size, size);
 }
 END_TEST
 
@@ -820,6 +838,7 @@ static Suite *suite(void)
     tcase_add_test(c, first_commit_keeps_the_file_and_later_ones_do_not);
     tcase_add_loop_test(c, kept_file_is_the_old_one_itself_unless_a_game_has_it_open, 0, 2);
     tcase_add_test(c, copy_that_is_kept_has_the_attributes_of_the_file);
+    tcase_add_test(c, copy_of_a_large_file_needs_no_memory_for_it);
     tcase_add_loop_test(c, save_of_a_game_that_comes_while_the_old_one_is_kept_is_not_replaced, 0,
                         2);
     tcase_add_test(c, what_a_mount_left_is_durable);

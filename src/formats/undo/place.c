@@ -260,18 +260,44 @@ void tfs_undo_limit(const char *place, uint64_t bytes)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-static int fill(struct tfs_replacement *r, const struct tfs_file_handle *from,
-                struct tfs_blob *bytes, bool times, struct tfs_error *err)
+/* All bytes of a file, piece by piece. `to`: NULL or who takes them. */
+static int read_all(struct tfs_readback *from, struct tfs_sink *to, struct tfs_hash *hash,
+                    struct tfs_error *err)
 {
-    const struct timespec both[2] = {from->st.st_atim, from->st.st_mtim};
-    struct tfs_blob *written = NULL;
+    struct tfs_span piece;
 
-    if (tfs_sink_span(&r->sink, tfs_blob_span(bytes), err) == 0 &&
-        tfs_replacement_read(r, &written, err) == 0 && !tfs_blob_equal(bytes, written))
+    do {
+        if (tfs_readback_take(from, SIZE_MAX, &piece, err) < 0 ||
+            (to != NULL && tfs_sink_span(to, piece, err) < 0))
+            return err->code;
+    } while (piece.size > 0);
+    return tfs_readback_end(from, hash, err);
+}
+
+static int fill(struct tfs_replacement *r, const struct tfs_file_handle *from,
+                struct tfs_error *err)
+{
+    struct tfs_readback source = {.fd = -1}, written = {.fd = -1};
+    struct tfs_hash old, new;
+
+    if (tfs_readback_init(&source, from->fd, (uint64_t)from->st.st_size, err) == 0 &&
+        read_all(&source, &r->sink, &old, err) == 0 &&
+        tfs_replacement_readback(r, &written, err) == 0 &&
+        read_all(&written, NULL, &new, err) == 0 && !tfs_hash_equal(old, new))
         tfs_fail(err, -EIO, "the new copy does not read back as it was written");
-    if (err->code == 0 && times && futimens(r->fd, both) < 0)
+    tfs_readback_release(&written);
+    tfs_readback_release(&source);
+    return err->code;
+}
+
+/* What changed while it was copied gets another time than the one that is known, and is damaged. */
+static int give_times(int to, const struct tfs_file_handle *from, struct tfs_error *err)
+{
+    struct stat now;
+
+    if (fstat(from->fd, &now) < 0 ||
+        futimens(to, (const struct timespec[2]){from->st.st_atim, now.st_mtim}) < 0)
         tfs_fail_errno(err, "the copy cannot have its times");
-    tfs_blob_unref(written);
     return err->code;
 }
 
@@ -279,19 +305,15 @@ int tfs_undo_copy_file(const struct tfs_file_handle *from, const char *target,
                        struct tfs_file_handle *old, struct tfs_keeper *keeper, bool times,
                        struct tfs_error *err)
 {
-    struct tfs_file_handle source = *from;
-    struct tfs_blob *bytes = NULL;
     struct tfs_replacement r;
 
-    if (tfs_file_read(&source, TFS_UNDO_BYTES, &bytes, err) == 0 &&
-        tfs_replacement_open(target, old->fd < 0 ? NULL : old, &r, err) == 0) {
-        r.keeper = keeper;
-        if ((old->fd < 0 && tfs_replacement_give_all(&r, &source, err) < 0) ||
-            fill(&r, &source, bytes, times, err) < 0)
-            tfs_replacement_cancel(&r);
-        else
-            tfs_replacement_finish(&r, old, err);
-    }
-    tfs_blob_unref(bytes);
+    if (tfs_replacement_open(target, old->fd < 0 ? NULL : old, &r, err) < 0)
+        return err->code;
+    r.keeper = keeper;
+    if ((old->fd < 0 && tfs_replacement_give_all(&r, from, err) < 0) || fill(&r, from, err) < 0 ||
+        (times && give_times(r.fd, from, err) < 0))
+        tfs_replacement_cancel(&r);
+    else
+        tfs_replacement_finish(&r, old, err);
     return err->code;
 }

@@ -47,8 +47,7 @@ void tfs_undo_replay(struct tfs_keeper *keeper, bool half);
 void tfs_undo_replayed(struct tfs_keeper *keeper);
 
 /* Makes what was kept durable, and keeps the limits; what was noted is durable at the end. Once a
- * sentence why the version before the
- * edits is not kept: whether there is one. */
+ * sentence why the version before the edits is not kept: whether there is one. */
 bool tfs_undo_settle(struct tfs_keeper *keeper, char notice[TFS_ERROR_TEXT]);
 
 /* A database is about to be changed in place: `copy` makes a file of that name that holds all it
