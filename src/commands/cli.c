@@ -81,6 +81,7 @@ static const struct {
 } gone[] = {
     {"--prefer", "remove the files that are not to be taken"},
     {"--restore", "give --all"},
+    {"--dry-run", "undo --list shows what is kept, and where"},
 };
 
 static const char *instead_of(const char *name)
