@@ -273,6 +273,59 @@ START_TEST(session_removal_of_an_optional_file_moves_with_its_chunk)
 }
 END_TEST
 
+/* A session in which no directory comes to rest. */
+static void open_without_rest(void)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.linger_ms = 3600000});
+}
+
+START_TEST(session_removal_that_is_refused_does_not_hold_up_an_edit)
+{
+    open_without_rest();
+    ck_assert_int_eq(put("chunks/1_0_0/part/note.txt", "?"), 0);
+    ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "new"), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new|?");
+    ck_assert(!exists("chunks/1_0_0/part/note.txt"));
+    ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), -EBADMSG);
+    ck_assert_ptr_nonnull(strstr(messages, "chunks/1_0_0/part/note.txt: this note stays"));
+    ck_assert_str_eq(cat("chunks/1_0_0/part/note.txt"), "?");
+}
+END_TEST
+
+START_TEST(session_removal_and_edit_wait_together_for_a_full_disk)
+{
+    open_without_rest();
+    ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
+    fake_disk.fail = -ENOSPC;
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "new"), -ENOSPC);
+    ck_assert_str_eq(fake_blob(save->doc, 1), "one|note");
+    ck_assert_str_eq(cat("chunks/1_0_0/raw.bin"), "new");
+    ck_assert(!exists("chunks/1_0_0/part/note.txt"));
+    fake_disk.fail = 0;
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "any"), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 1), "new");
+}
+END_TEST
+
+START_TEST(session_removal_waits_on_when_what_took_it_along_is_undone)
+{
+    open_without_rest();
+    ck_assert_int_eq(put("t", "new"), 0);
+    ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
+    fake_disk.fail = -ENOSPC;
+    ck_assert_int_eq(rename_path("t", "chunks/1_0_0/text.txt"), -ENOSPC);
+    ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/9_0_0"), -ENOSPC);
+    ck_assert_str_eq(cat("chunks/1_0_0/raw.bin"), "one|note");
+    ck_assert_str_eq(cat("t"), "new");
+    ck_assert(!exists("chunks/1_0_0/part/note.txt"));
+    fake_disk.fail = 0;
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "later"), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 1), "later");
+}
+END_TEST
+
 START_TEST(session_full_scratch_leaves_a_file_that_was_to_be_moved_away)
 {
     static char text[2000];
@@ -387,6 +440,9 @@ static const TTest *const *const tests[] = {
     &session_id_of_a_moved_file_never_means_the_file_it_was,
     &session_id_of_a_removed_backup_means_nothing,
     &session_removal_of_an_optional_file_moves_with_its_chunk,
+    &session_removal_that_is_refused_does_not_hold_up_an_edit,
+    &session_removal_and_edit_wait_together_for_a_full_disk,
+    &session_removal_waits_on_when_what_took_it_along_is_undone,
     &session_full_scratch_leaves_a_file_that_was_to_be_moved_away,
     &session_removed_file_that_stays_open_has_a_cap,
     &session_undone_operation_leaves_nothing_unsaved,
