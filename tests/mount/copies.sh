@@ -101,13 +101,36 @@ in_reverse() {
     S=$D/save
     place "$S"
     want "$TFS_BIN" export -o views=grids "$S" "$D/tree"
-    chunk=$(cd "$D/tree/chunks" && find . -mindepth 1 -maxdepth 1 -printf '%P\n' | sort | sed -n 1p)
+    chunk=$(cd "$D/tree/chunks" && find . -mindepth 1 -maxdepth 1 -printf '%P\n' | sort | tail -n 1)
     up -o views=grids
     want rm -r "$M/chunks/$chunk"
     want mkdir "$M/chunks/$chunk"
     for file in water occupancy materials; do
         want cp "$D/tree/chunks/$chunk/$file.txt" "$M/chunks/$chunk/"
     done
+    want diff -r "$D/tree/chunks/$chunk" "$M/chunks/$chunk"
+    down
+}
+
+# Until the directory is at rest the save has what the rules made of what was written, and only that.
+killed_before_rest() {
+    local chunk
+    S=$D/save
+    place "$S"
+    want "$TFS_BIN" export -o views=grids "$S" "$D/tree"
+    chunk=$(cd "$D/tree/chunks" && find . -mindepth 1 -maxdepth 1 -printf '%P\n' | sort | tail -n 1)
+    killable views=grids
+    want rm -r "$M/chunks/$chunk"
+    want mkdir "$M/chunks/$chunk"
+    want cp "$D/tree/chunks/$chunk/occupancy.txt" "$M/chunks/$chunk/"
+    exec 8>>"$M/chunks/$chunk/water.txt"
+    murder
+    exec 8>&-
+    want "$TFS_BIN" check "$S"
+    up -o views=grids
+    want cp "$D/tree/chunks/$chunk/materials.txt" "$M/chunks/$chunk/"
+    wants_not cmp -s "$D/tree/chunks/$chunk/occupancy.txt" "$M/chunks/$chunk/occupancy.txt"
+    want cp "$D/tree/chunks/$chunk"/{occupancy,water}.txt "$M/chunks/$chunk/"
     want diff -r "$D/tree/chunks/$chunk" "$M/chunks/$chunk"
     down
 }
@@ -151,5 +174,6 @@ for views in all voxels grids raw; do
     try "Luanti: $views" copies $views world
 done
 try 'files of a new chunk in reverse order' in_reverse
+try 'a new chunk whose mount is killed' killed_before_rest
 try 'a mkdir that takes three seconds' slow_mkdir
 finish
