@@ -134,7 +134,7 @@ print(text.count(b",base:by_another_view\n") > 0, text.count(b"," + name + b"\n"
     block_is "$(above)" base:second
 }
 
-# gone BY: its name was unlinked, or another file took it: who wrote is told, and the bytes are kept.
+# gone BY: its name was unlinked, went away and came back, or another file took it: who wrote is told, and the bytes are kept.
 gone() {
     up
     F=$M/chunks/$C/voxels.csv
@@ -145,6 +145,9 @@ fd, reader = os.open(voxels, os.O_RDWR), os.open(voxels, os.O_RDONLY)
 os.pwrite(fd, b"mine\n", 0)
 if how == "unlink":
     os.unlink(voxels)
+elif how == "away and back":
+    os.rename(voxels, voxels + ".bak")
+    os.rename(voxels + ".bak", voxels)
 else:
     put(voxels + ".new", was)
     os.rename(voxels + ".new", voxels)
@@ -449,6 +452,7 @@ try 'a mapping of a text that is open for writing' mapped
 try 'an append handle that stays open keeps the edit of another view' appended_beside_another_view
 try 'a handle whose name was unlinked' gone unlink
 try 'a handle whose name another file took' gone rename
+try 'a handle whose name went away and came back' gone 'away and back'
 try 'fsync through a reader commits nothing of a writer' half 'fsync through a reader'
 try 'a child that ends commits nothing of its parent' half fork
 try 'a program that is started commits nothing of who started it' half exec

@@ -87,8 +87,14 @@ static int apply_rename(struct tfs_job *job, bool last)
     return result;
 }
 
-/* Who has it open for writing goes on as a writer of the file that it became, from the bytes that
- * it has. Makes the drafts; without memory none is there. */
+/* Who has it open for writing goes on as a writer of the file that it became; not who opened it as
+ * a file of the tree before its name went. */
+static bool goes_on(const struct tfs_handle *handle)
+{
+    return handle->writer && !handle->gone;
+}
+
+/* Makes the drafts of who goes on, from the bytes that it has; without memory none is there. */
 static int make_drafts(struct tfs_session *s, const struct tfs_rename_work *work)
 {
     const struct tfs_inode *inode = work->work.inode;
@@ -97,7 +103,7 @@ static int make_drafts(struct tfs_session *s, const struct tfs_rename_work *work
     if (inode->scratch == NULL || tfs_ops_is_array(s, &work->to))
         return 0;
     for (h = inode->handles; h != NULL; h = h->next) {
-        if (!h->writer)
+        if (!goes_on(h))
             continue;
         h->draft = tfs_draft_create(tfs_buf_span(&inode->scratch->bytes));
         if (h->draft == NULL)
@@ -106,6 +112,8 @@ static int make_drafts(struct tfs_session *s, const struct tfs_rename_work *work
     if (h == NULL)
         return 0;
     for (h = inode->handles; h != NULL; h = h->next) {
+        if (!goes_on(h))
+            continue;
         tfs_draft_free(h->draft);
         h->draft = NULL;
     }
@@ -120,7 +128,7 @@ static void begin_drafts(struct tfs_session *s, const struct tfs_rename_work *wo
     const uint64_t stamp = tfs_views_stamp(&s->views, tfs_node_id(&work->to));
 
     for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next) {
-        if (h->draft == NULL)
+        if (!goes_on(h) || h->draft == NULL)
             continue;
         tfs_draft_stands_on(h->draft, shown, &work->to, stamp);
         if (!tfs_span_equal(tfs_buf_span(&h->draft->bytes), tfs_blob_span(work->text)))
