@@ -3,8 +3,11 @@
  * one had in the other.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "formats/save/document_pages.h"
+
+#define SAME_BLOCK 16
 
 struct walk {
     const struct tfs_doc *doc;
@@ -33,6 +36,34 @@ static bool walk_at_shared(const struct walk *a, const struct walk *b)
            b->page < b->doc->page_count && a->doc->pages[a->page] == b->doc->pages[b->page];
 }
 
+static size_t walk_left(const struct walk *w)
+{
+    return w->page < w->doc->page_count ? w->doc->pages[w->page]->count - w->at : 0;
+}
+
+/* Behind so many chunks of its page, of which one more is left. */
+static void walk_skip(struct walk *w, size_t count)
+{
+    w->at += (uint32_t)count - 1;
+    walk_step(w);
+}
+
+/* A page that one edit touched has hundreds of chunks that are the same to the last pointer: they
+ * are passed in blocks (row "CPU an edit"). */
+static bool walk_skip_same(struct walk *a, struct walk *b)
+{
+    const size_t left = walk_left(a) < walk_left(b) ? walk_left(a) : walk_left(b);
+    const size_t count = left < SAME_BLOCK ? left : SAME_BLOCK;
+    const bool same =
+        count > 0 && memcmp(walk_chunk(a), walk_chunk(b), count * sizeof(struct tfs_chunk)) == 0;
+
+    if (same) {
+        walk_skip(a, count);
+        walk_skip(b, count);
+    }
+    return same;
+}
+
 /* The order of two chunks of which one may be absent, which is as if it came last. */
 static int walk_order(const struct tfs_chunk *a, const struct tfs_chunk *b)
 {
@@ -54,6 +85,8 @@ int tfs_doc_diff(const struct tfs_doc *before, const struct tfs_doc *after, tfs_
             b.page++;
             continue;
         }
+        if (walk_skip_same(&a, &b))
+            continue;
         const struct tfs_chunk *old = walk_chunk(&a);
         const struct tfs_chunk *new = walk_chunk(&b);
         int order = walk_order(old, new);
