@@ -60,7 +60,7 @@ struct tfs_written {
 
 /* Circumstances of a put, and what it answers beside success. */
 struct tfs_put {
-    bool fresh; /* in: the chunk's directory was just made (docs/semantics.md, section 1.8):
+    bool fresh; /* in: the chunk's directory was just made (docs/semantics.md, N3):
                  * voxels.csv may be shifted */
     struct tfs_written_values *values; /* in and out: of such a chunk, as texts gave them to it;
                                         * nothing is rejected for lack of another file. NULL: it

@@ -1,5 +1,5 @@
 /*
- * PNG pictures: samples <-> a file, without loss (docs/semantics.md, section 1.6).
+ * PNG pictures: samples <-> a file, without loss (docs/semantics.md, T7).
  *
  * Written uncompressed (deflate level 0, filter none): the size is a formula, and writing runs at
  * the speed of two checksums. Read is every PNG whose pixels convert without loss to the type that
@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 
-/* The greatest width and height: there are no pictures above (docs/semantics.md, section 1.6). */
+/* The greatest width and height: there are no pictures above (docs/semantics.md, T7). */
 #define TFS_PNG_SIDE_MAX 8192
 
 /* INDEX8: numbers up to 255, each shown in a colour of its own. */

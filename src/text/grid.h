@@ -1,5 +1,5 @@
 /*
- * Grid text: numbers on a grid of sx * sy * sz voxels (docs/semantics.md, section 1.3).
+ * Grid text: numbers on a grid of sx * sy * sz voxels (docs/semantics.md, T4).
  *
  * Voxel order of every array here: x fastest, then z, then y: index = (y * sz + z) * sx + x.
  *

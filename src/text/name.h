@@ -1,6 +1,6 @@
 /*
  * Names of blocks and materials in text files: bytes <-> printable text (docs/semantics.md,
- * section 1.5).
+ * T6).
  *
  * Printed as they are: 20..7e except `\`, and well-formed UTF-8 from U+00A0 up. `\` is `\\`,
  * newline is `\n`, every other byte `\xNN` (two lower-case digits; either case is read). A blank at

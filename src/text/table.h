@@ -1,6 +1,6 @@
 /*
  * Table text: one header line and one line a voxel, RFC 4180 quoting (docs/semantics.md,
- * section 1.4).
+ * T5).
  *
  * Written with LF; read with LF or CRLF. Blank lines and `#` comment lines are ignored on read. A
  * field with a comma, a quote, CR or LF, a blank at an end or, in front, a `#` or a byte order mark

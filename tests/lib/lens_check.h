@@ -1,5 +1,5 @@
 /*
- * The laws of every tree (docs/semantics.md, section 1.1), checked on any save and for any
+ * The laws of every tree (docs/semantics.md, T1), checked on any save and for any
  * edits: what is refused has a sentence and changes nothing, what is accepted decodes, reads back,
  * and writing that back is no edit, files that are not edited can all be written back as they read,
  * which is no edit either, and a chunk that reads as before keeps its bytes.

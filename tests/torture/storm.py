@@ -107,8 +107,7 @@ def write_somehow(r, path, data):
 
 
 def patiently(work, undo=lambda: None):
-    """The names of a new directory show after a second (docs/semantics.md, 1.8), and removed ones again after two
-    (2.6). A daemon that stood still so long makes work fail that needs several calls: it is done again."""
+    """Hidden names show again after two seconds (docs/semantics.md, N1). A daemon that stood still so long makes work fail that needs several calls: it is done again."""
     while True:
         begin = time.monotonic()
         try:

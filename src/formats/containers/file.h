@@ -1,7 +1,7 @@
 /*
  * Containers that are one file, read whole and replaced whole: all that such a format has to give
  * is a decoder and an encoder. Locking, reading, atomic replacement, verification, outside changes
- * and reloading are done here, once (docs/semantics.md, section 2.3).
+ * and reloading are done here, once (docs/semantics.md, W9).
  */
 #ifndef TFS_FORMATS_CONTAINERS_FILE_H
 #define TFS_FORMATS_CONTAINERS_FILE_H

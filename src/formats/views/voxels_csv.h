@@ -1,5 +1,5 @@
 /*
- * voxels.csv: what the tables of all games have in common (docs/semantics.md, section 1.4).
+ * voxels.csv: what the tables of all games have in common (docs/semantics.md, T5).
  *
  *   x,y,z,block              the header: coordinates and the columns of the game, in any order
  *   3,64,-9,base:stone       one line a voxel that is not empty, in global coordinates

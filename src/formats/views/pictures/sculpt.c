@@ -1,5 +1,5 @@
 /*
- * Heights before and after -> voxels cleared and repeated (docs/semantics.md, section 1.7).
+ * Heights before and after -> voxels cleared and repeated (docs/semantics.md, T8).
  *
  * Three steps: what voxel stands on top where one is needed; which voxel each raised column takes;
  * then chunk by chunk, each opened once, its part of every changed column. Must not know games: a
