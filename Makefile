@@ -215,9 +215,15 @@ $(BUILD)/man/terrainfs.1 $(BUILD)/man/terrainfs-open.1 $(MAN8): $(BUILD)/man/%: 
 	@mkdir -p $(@D)
 	sed 's/@VERSION@/$(VERSION)/; s/@DATE@/$(MAN_DATE)/' $< >$@
 
-$(COMPLETIONS): $(BUILD)/completions/%: $(PROGRAM)
+$(BUILD)/completions/bash: share/completions/words.sh share/completions/bash
 	@mkdir -p $(@D)
-	$(PROGRAM) completion $* >$@
+	cat $^ >$@
+$(BUILD)/completions/zsh: share/completions/words.sh share/completions/zsh
+	@mkdir -p $(@D)
+	{ echo '#compdef terrainfs'; cat $^; } >$@
+$(BUILD)/completions/fish: share/completions/fish
+	@mkdir -p $(@D)
+	cat $^ >$@
 
 install: all $(MAN) $(MAN8) $(COMPLETIONS) ## to DESTDIR and PREFIX (/usr/local)
 	install -d $(foreach file,$(INSTALLED),'$(DESTDIR)$(dir $(file))')

@@ -82,6 +82,13 @@ static const struct {
     {"--prefer", "remove the files that are not to be taken"},
     {"--restore", "give --all"},
     {"--dry-run", "undo --list shows what is kept, and where"},
+    {"--png", "compare map.png of both saves, which cat prints"},
+    {"--color", "colours are for terminals"},
+    {"--rows", "give --all-rows"},
+    {"--attributes", "git --enable prints the lines"},
+    {"--disable", "git config --remove-section takes the settings away"},
+    {"--status", "git config --get-regexp terrain shows the settings"},
+    {"--exclude", "mount or export with -o views=voxels"},
 };
 
 static const char *instead_of(const char *name)
@@ -131,8 +138,6 @@ static enum request apply_flag(struct tfs_cli *cli, const struct tfs_flag *flag)
     cli->all = (cli->flags & TFS_CLI_ALL) != 0;
     if (flag->flag == TFS_CLI_PATH)
         cli->path = optarg;
-    if (flag->flag == TFS_CLI_PNG)
-        cli->png = optarg;
     if (flag->flag == TFS_CLI_CONFLICTS)
         return parse_conflicts(cli, optarg);
     return REQUEST_RUN;

@@ -29,8 +29,6 @@ enum tfs_cli_flag {
     TFS_CLI_STAT = 1,
     TFS_CLI_ALL_ROWS = 2,
     TFS_CLI_JSON = 4,
-    TFS_CLI_COLOUR = 8,
-    TFS_CLI_ROWS = 16,
     TFS_CLI_LIST = 32,
     TFS_CLI_FORCE = 128,
     TFS_CLI_DELETE = 256,
@@ -39,17 +37,12 @@ enum tfs_cli_flag {
     TFS_CLI_VIEWS = 0x1000,
     TFS_CLI_GIT = 0x2000, /* diff: the operands of git */
     TFS_CLI_ENABLE = 0x4000,
-    TFS_CLI_DISABLE = 0x8000,
-    TFS_CLI_STATUS = 0x10000,
-    TFS_CLI_ATTRIBUTES = 0x20000,
     TFS_CLI_GLOBAL = 0x40000,
-    TFS_CLI_EXCLUDE = 0x80000,
     TFS_CLI_OPERANDS = 0x100000, /* the command counts its operands itself */
     TFS_CLI_MANY = 0x200000,     /* it is run for each of one or more operands */
     TFS_CLI_PLAIN = 0x400000,    /* it opens no save: no -o */
     TFS_CLI_CONFLICTS = 0x800000,
     TFS_CLI_PATH = 0x1000000,
-    TFS_CLI_PNG = 0x2000000,
     TFS_CLI_MORE = 0x4000000, /* it takes further operands of the last kind */
     TFS_CLI_RECURSIVE = 0x20000000,
     TFS_CLI_VIRTUAL = 0x40000000,
@@ -64,7 +57,6 @@ struct tfs_cli {
     const char *removals;  /* import of edits that were set aside: where it says what they removed;
                             * NULL: DIR may tell, or is something else */
     const char *path;      /* merge --path; NULL: none */
-    const char *png;       /* diff --png; NULL: no picture */
     const char *conflicts; /* merge --conflicts: ours, theirs or base; NULL: ours */
     bool again;            /* what is done was done before: what was said is not said again */
     char **operands;
@@ -114,7 +106,6 @@ int tfs_cli_main(int argc, char **argv);
 
 /* The commands of the same names. */
 enum tfs_status tfs_cli_help(struct tfs_cli *cli);
-enum tfs_status tfs_cli_completion(struct tfs_cli *cli);
 enum tfs_status tfs_cli_info(struct tfs_cli *cli);
 enum tfs_status tfs_cli_check(struct tfs_cli *cli);
 enum tfs_status tfs_cli_cat(struct tfs_cli *cli);

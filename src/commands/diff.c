@@ -185,9 +185,6 @@ enum tfs_status tfs_differ_compare(struct tfs_differ *d)
         tfs_cli_say(d->cli, TROUBLE, "%s", err.text);
     else if (!d->printer.lost)
         tfs_printer_flush(&d->printer, true);
-    if (err.code == 0 && !d->printer.lost && d->cli->png != NULL &&
-        (tfs_differ_png(d, &err) < 0 || check_unchanged(d, &err) < 0))
-        tfs_cli_say(d->cli, TROUBLE, "%s", err.text);
     if (err.code < 0 || d->printer.lost)
         return TROUBLE;
     const size_t unknown = tfs_diff_unknown(d->diff);
@@ -204,12 +201,10 @@ enum tfs_status tfs_differ_compare(struct tfs_differ *d)
 /* ---- the command ----------------------------------------------------------------------------- */
 
 /* NO_COLOR (no-color.org) and terminals without colours. */
-static bool wants_colour(const struct tfs_cli *cli)
+static bool wants_colour(void)
 {
     const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
 
-    if (cli->flags & TFS_CLI_COLOUR)
-        return true;
     return (no == NULL || *no == '\0') && terminal != NULL && strcmp(terminal, "dumb") != 0 &&
            isatty(STDOUT_FILENO) == 1;
 }
@@ -287,7 +282,7 @@ static enum tfs_status open_both(struct tfs_differ *d)
 
 void tfs_differ_init(struct tfs_differ *d, struct tfs_cli *cli)
 {
-    *d = (struct tfs_differ){.cli = cli, .printer = {.cli = cli, .colour = wants_colour(cli)}};
+    *d = (struct tfs_differ){.cli = cli, .printer = {.cli = cli, .colour = wants_colour()}};
 }
 
 void tfs_differ_release(struct tfs_differ *d)
@@ -306,8 +301,6 @@ enum tfs_status tfs_cli_diff(struct tfs_cli *cli)
 {
     struct tfs_differ d;
 
-    if (cli->flags & TFS_CLI_GIT && cli->png != NULL)
-        return tfs_cli_say(cli, TROUBLE, "--png is one picture, and git compares many files");
     if (cli->flags & TFS_CLI_GIT)
         return tfs_cli_diff_git(cli);
     tfs_differ_init(&d, cli);

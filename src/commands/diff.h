@@ -1,6 +1,6 @@
 /*
  * What the ways to show a difference share: text for people and git (diff_text.c), JSON for
- * programs (diff_json.c); and the picture of --png (diff_png.c).
+ * programs (diff_json.c).
  */
 #ifndef TFS_COMMANDS_DIFF_H
 #define TFS_COMMANDS_DIFF_H
@@ -53,7 +53,5 @@ bool tfs_differ_wants(const struct tfs_differ *d, unsigned flag); /* enum tfs_cl
 /* Print the whole difference; 0 or a failure. */
 int tfs_differ_text(struct tfs_differ *d, struct tfs_error *err);
 int tfs_differ_json(struct tfs_differ *d, struct tfs_error *err);
-/* Draws it into the file of --png; 0 or a failure. */
-int tfs_differ_png(struct tfs_differ *d, struct tfs_error *err);
 
 #endif

@@ -77,7 +77,7 @@ static enum tfs_status print_head(struct tfs_cli *cli, char **a)
 }
 
 /* git decides on colours as for its own diffs: by color.diff, and whether a pager reads them. */
-static bool wants_colour(const struct tfs_cli *cli)
+static bool wants_colour(void)
 {
     const char *no = getenv("NO_COLOR");
     const bool read_by_people = isatty(STDOUT_FILENO) == 1 || getenv("GIT_PAGER_IN_USE") != NULL;
@@ -86,8 +86,8 @@ static bool wants_colour(const struct tfs_cli *cli)
     struct tfs_buf out = {0};
     struct tfs_error ignored = {0};
 
-    if ((cli->flags & TFS_CLI_COLOUR) != 0 || (no != NULL && *no != '\0'))
-        return (cli->flags & TFS_CLI_COLOUR) != 0;
+    if (no != NULL && *no != '\0')
+        return false;
     bool wants = tfs_git_run(words, true, &out, &ignored) == 0 && !out.failed &&
                  tfs_span_equal(tfs_buf_span(&out), tfs_span_of("true\n"));
     tfs_buf_release(&out);
@@ -138,7 +138,7 @@ static enum tfs_status compare(struct tfs_cli *cli)
     enum tfs_status status = TFS_STATUS_DONE;
 
     tfs_differ_init(&d, cli);
-    d.printer.colour = wants_colour(cli);
+    d.printer.colour = wants_colour();
     bool before = open_side(&d, TFS_BEFORE, &status);
     bool after = !status && open_side(&d, TFS_AFTER, &status);
     if (before && after && (d.saves[TFS_BEFORE] != NULL || d.saves[TFS_AFTER] != NULL) &&

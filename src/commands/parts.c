@@ -560,11 +560,6 @@ static enum tfs_status run_two(struct each *e, const struct tfs_parts *first,
 
     if (first->count == 0 && second->count == 0)
         return e->run(e->cli);
-    if (e->cli->png != NULL && (first->count > 1 || second->count > 1))
-        return tfs_cli_say(e->cli, TFS_STATUS_USAGE,
-                           "--png is one picture, and these are several saves: compare one, such "
-                           "as %s",
-                           first->count > 0 ? first->items[0].path : second->items[0].path);
     for (int i = 0; i < 2; i++)
         if ((i == 0 ? first : second)->count == 0 &&
             tfs_save_is(e->operands[i], e->cli->options.format))

@@ -42,7 +42,7 @@ static int print_row(void *arg, const struct tfs_diff_row *row)
 
 static int print_rows(struct texter *t, struct tfs_diff *diff, struct tfs_diff_chunk *chunk)
 {
-    if ((t->cli->flags & TFS_CLI_ROWS) == 0)
+    if ((t->cli->flags & TFS_CLI_ALL_ROWS) == 0)
         return 0;
     if (tfs_diff_count_voxels(diff, chunk, t->err) < 0)
         return t->err->code;

@@ -104,14 +104,6 @@ uint64_t tfs_png_offset(const struct tfs_png_shape *shape, uint32_t block)
            block_row(shape, block) * (1 + (uint64_t)tfs_png_row_size(shape));
 }
 
-uint64_t tfs_png_row_offset(const struct tfs_png_shape *shape, uint32_t row)
-{
-    const uint32_t rows = tfs_png_block_rows(shape);
-
-    return tfs_png_offset(shape, row / rows) + BLOCK_HEADER +
-           (uint64_t)(row % rows) * (1 + tfs_png_row_size(shape)) + 1;
-}
-
 /* ---- colours of numbers ---------------------------------------------------------------------- */
 
 /* Around the wheel in steps that keep neighbours apart; one channel is the strongest, one the

@@ -65,8 +65,6 @@ uint32_t tfs_png_block_rows(const struct tfs_png_shape *shape);
 uint32_t tfs_png_blocks(const struct tfs_png_shape *shape);
 /* Where a block begins in the file; of the number of blocks: the tail. */
 uint64_t tfs_png_offset(const struct tfs_png_shape *shape, uint32_t block);
-/* Where the samples of a row begin. */
-uint64_t tfs_png_row_offset(const struct tfs_png_shape *shape, uint32_t row);
 
 /* What the tail needs to know of a block. */
 struct tfs_png_sum {

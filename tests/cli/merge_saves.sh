@@ -527,9 +527,6 @@ same o b "as it is"
 cp blob o && merge 2 "a chunk where the engine has none is not added" blob o t
 same o blob "ours is as it was"
 run 1 "diff tells it" diff blob b
-run 1 "a picture of billions of columns" diff --png far.png blob b
-[ -s far.png ]
-ok "is drawn, a pixel a large square of them"
 
 # ---- hostile
 take cosmic

@@ -38,7 +38,7 @@ diff before after >out
 [ "$(grep -c '^[<>]' out)" = 2 ]
 ok "one block changes one line"
 says out "^> chunk $chunk .* base:gold_block 1 " "which is that of its chunk"
-run 0 "rows" text --rows other
+run 0 "rows" text --all-rows other
 mv out rows
 "$TFS" cat other "chunks/$chunk/voxels.csv" | tail -n +2 | wc -l >wanted
 awk -v chunk="chunk $chunk " '/^chunk / { on = index($0, chunk) == 1; next }

@@ -8,7 +8,7 @@ run 0 "--help succeeds" --help
 says out '^usage: terrainfs' "--help prints the usage on stdout"
 for word in info check export import cat put sync umount format= inflate= upgrade ro commit= \
     scratch= cache= threads= max_read= --delete --all diff --stat \
-    --all-rows --json --color text --rows undo --list --force backup \
+    --all-rows --json text undo --list --force backup \
     merge --conflicts= --path=; do
     grep -Fq -e "$word" out
     ok "--help names $word"

@@ -270,7 +270,7 @@ START_TEST(comparing_commands_do_so_or_leave_everything)
     t.writes_out = t.compares = true;
     sweep_words("diff", (const char *const[WORDS - 2]){"--all-rows", t.base, t.path});
     sweep_words("diff", (const char *const[WORDS - 2]){"--json", t.path, t.base});
-    sweep_words("diff", (const char *const[WORDS - 2]){"--stat", "--png", t.out, t.base, t.path});
+    sweep_words("diff", (const char *const[WORDS - 2]){"--stat", t.base, t.path});
     snprintf(t.out, sizeof(t.out), "%s.conflicts.csv", scratch_path(t.kind->file));
     /* Only they changed something, and take the edit back. */
     sweep_words("merge", (const char *const[WORDS - 2]){t.path, t.path, t.base});
