@@ -298,7 +298,7 @@ bool tfs_rejected_is_empty(const struct tfs_rejected *q)
 }
 
 static int each_below(const struct tfs_rejected *q, uint64_t dir, const char *prefix,
-                      tfs_keep_fn keep, void *arg)
+                      tfs_rejected_fn each, void *arg)
 {
     const struct tfs_link *link;
     int lost = 0;
@@ -307,16 +307,16 @@ static int each_below(const struct tfs_rejected *q, uint64_t dir, const char *pr
          from = link->serial + 1) {
         const struct tfs_scratch *scratch = link->scratch;
         char path[PATH_MAX];
-        snprintf(path, sizeof(path), "%s/%s", prefix, link->name);
-        int result = scratch->kind == TFS_SCRATCH_DIRECTORY
-                         ? each_below(q, scratch->id, path, keep, arg)
-                         : keep(arg, path, tfs_buf_span(&scratch->bytes));
+        const bool directory = scratch->kind == TFS_SCRATCH_DIRECTORY;
+        snprintf(path, sizeof(path), "%s%s%s", prefix, link->name, directory ? "/" : "");
+        int result = directory ? each_below(q, scratch->id, path, each, arg)
+                               : each(arg, path, tfs_buf_span(&scratch->bytes));
         lost = tfs_first_failure(lost, result);
     }
     return lost;
 }
 
-int tfs_rejected_each(const struct tfs_rejected *q, tfs_keep_fn keep, void *arg)
+int tfs_rejected_each(const struct tfs_rejected *q, tfs_rejected_fn each, void *arg)
 {
-    return each_below(q, q->dir->id, "rejected", keep, arg);
+    return each_below(q, q->dir->id, "", each, arg);
 }

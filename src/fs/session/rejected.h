@@ -9,7 +9,6 @@
 #ifndef TFS_FS_SESSION_REJECTED_H
 #define TFS_FS_SESSION_REJECTED_H
 
-#include "fs/tree/changes.h"
 #include "fs/session/inode.h"
 #include "fs/session/notify.h"
 #include "fs/tree/views.h"
@@ -45,8 +44,11 @@ int tfs_rejected_put(struct tfs_rejected *q, const char *path, struct tfs_span b
  * goes. */
 void tfs_rejected_drop(struct tfs_rejected *q, const char *path);
 bool tfs_rejected_is_empty(const struct tfs_rejected *q);
-/* Gives all rejected documents, under "rejected/": 0, or why the first of those was lost that
- * were. */
-int tfs_rejected_each(const struct tfs_rejected *q, tfs_keep_fn keep, void *arg);
+
+/* Takes a rejected document: 0 or negative. */
+typedef int (*tfs_rejected_fn)(void *arg, const char *path, struct tfs_span bytes);
+
+/* Gives all of them: 0, or why the first of those was lost that were. */
+int tfs_rejected_each(const struct tfs_rejected *q, tfs_rejected_fn each, void *arg);
 
 #endif

@@ -336,7 +336,7 @@ static int add_drafts(struct tfs_session *s, struct tfs_apart *apart)
 /* The newest of each path. */
 static int add_rejected(void *arg, const char *path, struct tfs_span bytes)
 {
-    const int result = tfs_apart_add(arg, path + strlen("rejected/"), bytes);
+    const int result = tfs_apart_add(arg, path, bytes);
 
     return result == -EEXIST ? 0 : result;
 }

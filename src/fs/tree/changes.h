@@ -24,9 +24,6 @@ void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
 void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_changed_fn changed,
                      void *arg);
 
-/* Receives a path and the bytes to store there: 0 or negative. */
-typedef int (*tfs_keep_fn)(void *arg, const char *path, struct tfs_span bytes);
-
 /* Does the file come and go, so that its directory reads differently with it? */
 static inline bool tfs_comes_and_goes(const struct tfs_file *file)
 {
