@@ -512,6 +512,33 @@ START_TEST(store_sets_edits_of_its_journal_aside_when_another_program_was_faster
 }
 END_TEST
 
+static struct set_job second;
+
+static void edit_and_be_overtaken(void)
+{
+    submit(&second);
+    while (strcmp(shown(1), "second") != 0)
+        usleep(1000);
+    outside_change(7, "theirs");
+    fake_disk.fail = -ESTALE;
+}
+
+/* Both edits are set aside: that of the rewrite, and the one that waits for the next. */
+START_TEST(store_tells_who_edited_during_a_rewrite_that_the_edit_was_set_aside)
+{
+    restart_on_disk((struct tfs_store_options){0});
+    second = (struct set_job){.x = 1, .blob = "second"};
+    fake_disk.during[FAKE_COMMIT] = edit_and_be_overtaken;
+    ck_assert_int_eq(set_chunk(0, "first"), -ESTALE);
+    ck_assert_int_eq(answer_of(&second), -ESTALE);
+    ck_assert(is_aside("first") && is_aside("second"));
+    ck_assert_str_eq(shown(1), "one|note");
+    fake_disk.fail = 0;
+    tfs_store_stop(store);
+    scratch_teardown();
+}
+END_TEST
+
 /* A program that copied the save over itself took nothing away. */
 START_TEST(store_goes_on_with_its_edits_when_the_save_is_what_the_journal_knows)
 {
@@ -629,6 +656,7 @@ static const TTest *const *const tests[] = {
     &store_reads_a_changed_save_again_when_nothing_is_lost_by_it,
     &store_sets_an_edit_aside_when_another_program_was_faster,
     &store_sets_edits_of_its_journal_aside_when_another_program_was_faster,
+    &store_tells_who_edited_during_a_rewrite_that_the_edit_was_set_aside,
     &store_goes_on_with_its_edits_when_the_save_is_what_the_journal_knows,
     &store_says_that_a_save_cannot_be_read_and_that_it_can_again,
     &store_with_a_full_journal_writes_a_save_on_a_full_disk_no_oftener_than_it_should,

@@ -129,26 +129,42 @@ static bool has_rewrite_ended(struct tfs_store *store)
     return ended;
 }
 
-/* Looks at what others wrote: those that wait for edits which are foreign now hear of it. */
-static int meet_others(struct tfs_store *store, struct tfs_job **done, struct tfs_error *err)
-{
-    struct tfs_doc *before = tfs_doc_ref(store->saved), *aside = NULL;
-    const int result = tfs_store_look(store, &aside, err);
-    struct tfs_job *jobs = store->in_rewrite;
+/* What was saved before, and the same with the edits that were set aside. */
+struct set_aside {
+    struct tfs_doc *before, *edits;
+};
 
-    store->in_rewrite = NULL;
+/* Those of a list that wait for such edits hear of it. */
+static void tell_aside(struct tfs_store *store, struct tfs_job **list,
+                       const struct set_aside *aside, struct tfs_job **done)
+{
+    struct tfs_job *jobs = *list;
+
+    *list = NULL;
     for (struct tfs_job *next; jobs != NULL; jobs = next) {
         next = jobs->next;
-        if (aside == NULL || !tfs_store_waits_for(jobs, before, aside)) {
-            append_job(&store->in_rewrite, jobs);
+        if (!tfs_store_waits_for(jobs, aside->before, aside->edits)) {
+            append_job(list, jobs);
             continue;
         }
         jobs->undone = jobs->edited;
         finish_job(store, jobs, (struct durability){-ESTALE, -ESTALE});
         append_job(done, jobs);
     }
-    tfs_doc_unref(aside);
-    tfs_doc_unref(before);
+}
+
+/* Looks at what others wrote. */
+static int meet_others(struct tfs_store *store, struct tfs_job **done, struct tfs_error *err)
+{
+    struct set_aside aside = {.before = tfs_doc_ref(store->saved)};
+    const int result = tfs_store_look(store, &aside.edits, err);
+
+    if (aside.edits != NULL) {
+        tell_aside(store, &store->in_rewrite, &aside, done);
+        tell_aside(store, &store->after, &aside, done);
+    }
+    tfs_doc_unref(aside.edits);
+    tfs_doc_unref(aside.before);
     return result;
 }
 
