@@ -139,7 +139,7 @@ static int read_exit_status(int fd, char left[LEFT_MAX])
             poll(&wait, 1, -1);
         }
     }
-    left[count > 0 && count < LEFT_MAX ? count - 1 : 0] = '\0';
+    left[count == 0 ? 0 : count < LEFT_MAX ? count - 1 : LEFT_MAX - 1] = '\0';
     return count > 0 ? last : -1;
 }
 

@@ -443,6 +443,18 @@ aborted_connection() {
     want soon eval '[ "$(mounts_at "$M")" = 0 ]'
 }
 
+# What breaks at the end is told by umount, too.
+broken_connection() {
+    local broken
+    broken=$(dirname "$TFS_TOOLS")/torture/broken.so
+    [ -z "${TFS_TEST_SANITIZED:-}" ] || { skip 'nothing is preloaded under sanitizers'; return; }
+    LD_PRELOAD=$broken up
+    echo 'fill 7' >"$M/$SKY"
+    down 3
+    want grep -q 'unmounted; the connection to the kernel broke: Input/output error' "$D/umount.err"
+    same 'the edit' "$("$TFS_BIN" cat "$S" "$SKY")" 'fill 7'
+}
+
 # ---- processes that die --------------------------------------------------------------------------------
 
 # stands_still PROCESS: all its threads are stopped.
@@ -580,6 +592,7 @@ try 'a dead mount of others' dead_mount_of_others
 try 'ends below a mount of others' ends_below_another_mount
 try 'ends after it was detached' ends_after_it_was_detached
 try 'an aborted connection' aborted_connection
+try 'a broken connection' broken_connection
 try 'the mount command is killed' killed KILL 137
 try 'the mount command is interrupted' killed INT 130
 try 'the mount command is interrupted when all is done' interrupted_at_the_end

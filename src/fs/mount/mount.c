@@ -43,6 +43,7 @@
 #include "text/name.h"
 
 #define FILES_WANTED 1024
+#define LEFT_MAX     32768 /* bytes that the pipe takes though nobody reads them */
 
 /* One mount while it is being set up and served. */
 struct mounting {
@@ -294,16 +295,21 @@ static void announce(struct mounting *m)
 
 static int serve(struct mounting *m)
 {
+    char broke[TFS_ERROR_TEXT] = "";
+
     if (m->command >= 0)
         announce(m);
     const int result = tfs_fuse_loop(m->fuse, m->command);
-    if (result < 0)
-        on_message(m, "the connection to the kernel broke");
+    if (result < 0) {
+        snprintf(broke, sizeof(broke), "the connection to the kernel broke: %s", strerror(-result));
+        on_message(m, broke);
+    }
     const int status = tfs_session_finish(m->session);
     const char *left = tfs_session_left(m->session);
-    if (result < 0 || (left != NULL && write(m->exit_pipe[1], left, strlen(left)) < 0))
-        return TFS_STATUS_SYSTEM;
-    return status;
+    const bool told =
+        dprintf(m->exit_pipe[1], "%s%s%.*s", broke, broke[0] != '\0' && left != NULL ? "; " : "",
+                LEFT_MAX, left != NULL ? left : "") >= 0;
+    return result < 0 || !told ? TFS_STATUS_SYSTEM : status;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
