@@ -166,13 +166,20 @@ static bool is_possible(const struct tfs_save *save, const struct tfs_chunk *bef
                               (!tfs_container_has_files(save->container) || after->extra == NULL)));
 }
 
+bool tfs_recovery_fits(const struct tfs_save *save, const struct tfs_doc *made,
+                       const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct tfs_chunk *either = after != NULL ? after : before;
+    struct tfs_error why = {0};
+
+    return either == NULL || (is_possible(save, before, after) &&
+                              tfs_chunk_fits(save->tree, made, save->doc, either, &why) == 0);
+}
+
 int tfs_recovery_check(struct tfs_save *save, struct tfs_doc *made, const struct tfs_chunk *before,
                        const struct tfs_chunk *after, struct tfs_error *err)
 {
-    struct tfs_error why = {0};
-
-    if (!is_possible(save, before, after) ||
-        tfs_chunk_fits(save->tree, made, save->doc, after != NULL ? after : before, &why) < 0)
+    if (!tfs_recovery_fits(save, made, before, after))
         return tfs_fail(err, -EBADMSG, "a chunk of the journal does not fit the save");
     return after == NULL ? 0 : tfs_cells_check(save, made, after->key, NULL, err);
 }
@@ -190,15 +197,17 @@ static int check_chunk(void *arg, const struct tfs_chunk *before, const struct t
     return tfs_recovery_check(c->save, c->made, before, after, c->err);
 }
 
-/* What is common to a save is changed by edits, and never comes or goes. */
-static int check_common(const struct tfs_save *save, const struct tfs_doc *made,
-                        struct tfs_error *err)
+/* What is common to a save is changed by edits, and never comes or goes; of several files it never
+ * changes. */
+int tfs_recovery_check_common(const struct tfs_save *save, const struct tfs_doc *made,
+                              struct tfs_error *err)
 {
     const struct tfs_blob *before = save->doc->common, *after = made->common;
     struct tfs_error why = {0};
 
-    if (after != before && (before == NULL || after == NULL ||
-                            tfs_chunk_fits(save->tree, made, save->doc, NULL, &why) < 0))
+    if (after != before &&
+        (before == NULL || after == NULL || tfs_container_has_files(save->container) ||
+         tfs_chunk_fits(save->tree, made, save->doc, NULL, &why) < 0))
         return tfs_fail(err, -EBADMSG, "the journal does not fit the save");
     return 0;
 }
@@ -207,7 +216,7 @@ static int check(struct tfs_save *save, struct tfs_doc *made, struct tfs_error *
 {
     struct checking c = {save, made, err};
 
-    if (check_common(save, made, err) == 0)
+    if (tfs_recovery_check_common(save, made, err) == 0)
         tfs_doc_diff(save->doc, made, check_chunk, &c);
     return err->code;
 }

@@ -14,6 +14,14 @@
 int tfs_recovery_apply(struct tfs_recovery *r, bool theirs, struct tfs_doc **doc, size_t *count,
                        struct tfs_error *err);
 
+/* Can a save hold that chunk, where it has `before`? It may not decode. */
+bool tfs_recovery_fits(const struct tfs_save *save, const struct tfs_doc *made,
+                       const struct tfs_chunk *before, const struct tfs_chunk *after);
+
+/* Can edits make what is common to `made` of what the save has? EBADMSG: no. */
+int tfs_recovery_check_common(const struct tfs_save *save, const struct tfs_doc *made,
+                              struct tfs_error *err);
+
 /* Can edits make `after` of `before`, which are of one key of two documents of the save (NULL:
  * there is none), and does it decode? EBADMSG: no. */
 int tfs_recovery_check(struct tfs_save *save, struct tfs_doc *made, const struct tfs_chunk *before,

@@ -4,6 +4,9 @@
  * Each chunk of a record is compared with what the document has of it then: what the edit replaced
  * is edited; what the edit made is there already; anything else was changed by somebody, and stays.
  * What a later record says of a chunk decides.
+ *
+ * Records are hostile until checked: what they say costs time for each of their bytes once, and
+ * bytes of the save are read once, however many records name them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/print.h"
+#include "formats/containers/file.h"
 #include "fs/recovery/apply.h"
 #include "fs/recovery/foreign.h"
 
@@ -67,33 +71,110 @@ static int skip_files(const struct tfs_journal_text *text, struct tfs_span *payl
     return result;
 }
 
+/* ---- what they are about --------------------------------------------------------------------- */
+
+/* A chunk that records change, or what belongs to the whole save. */
+struct place {
+    struct tfs_key key;
+    bool common;
+    bool looked;
+    uint64_t now;    /* if looked: the sum of what the document has there */
+    size_t record;   /* that said something of it last, counted from 1 */
+    const char *why; /* what that said is left; NULL: it is taken, or held */
+};
+
+struct places {
+    struct place *items; /* by key, what is common last; each once */
+    size_t count;
+};
+
+static int add_place(void *arg, const struct tfs_record_entry *entry, struct tfs_error *err)
+{
+    struct places *p = arg;
+
+    if (entry->stays)
+        return 0;
+    struct place *grown = tfs_array_grow(p->items, p->count, sizeof(*grown));
+    if (grown == NULL)
+        return tfs_fail_memory(err);
+    p->items = grown;
+    grown[p->count++] = (struct place){.key = entry->chunk.key, .common = entry->common};
+    return 0;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *left = a, *right = b;
+
+    return left->common != right->common ? left->common - right->common
+                                         : tfs_key_compare(left->key, right->key);
+}
+
+static struct place *find_place(const struct places *p, const struct tfs_record_entry *entry)
+{
+    const struct place wanted = {.key = entry->chunk.key, .common = entry->common};
+
+    return bsearch(&wanted, p->items, p->count, sizeof(wanted), compare_places);
+}
+
+static void settle_places(struct places *p)
+{
+    size_t kept = 0;
+
+    if (p->count > 0)
+        qsort(p->items, p->count, sizeof(*p->items), compare_places);
+    for (size_t i = 0; i < p->count; i++)
+        if (kept == 0 || compare_places(&p->items[kept - 1], &p->items[i]) != 0)
+            p->items[kept++] = p->items[i];
+    p->count = kept;
+}
+
+static int list_places(const struct tfs_journal_text *text, struct places *p, struct timespec *last,
+                       size_t *edits, struct tfs_error *err)
+{
+    *edits = 0;
+    for (size_t i = 0; i < text->count && err->code == 0; i++) {
+        struct tfs_span payload = text->records[i].payload;
+        if (text->records[i].kind == TFS_JOURNAL_EDIT && skip_files(text, &payload, err) == 0 &&
+            tfs_record_read(text->bytes, payload, add_place, p, last, err) == 0)
+            ++*edits;
+    }
+    settle_places(p);
+    return err->code;
+}
+
+int tfs_foreign_list(const struct tfs_journal_text *text, tfs_foreign_left_fn each, void *arg,
+                     struct timespec *last, size_t *edits, struct tfs_error *err)
+{
+    struct places p = {0};
+
+    if (list_places(text, &p, last, edits, err) == 0)
+        for (size_t i = 0; i < p.count; i++)
+            each(arg, p.items[i].common ? NULL : &p.items[i].key, NULL);
+    free(p.items);
+    return err->code;
+}
+
 /* ---- what becomes of an entry ---------------------------------------------------------------- */
 
 /* A chunk of one record, or what is common. */
 struct verdict {
-    struct tfs_key key;
-    bool common, made, removed; /* made: there was none */
-    bool held;                  /* the document says it already */
-    const char *why;            /* it is left; NULL: it is taken */
-};
-
-/* What was left of all records, each once. */
-struct left {
-    struct tfs_key key;
-    bool common;
-    const char *why; /* NULL: a later record was taken */
+    struct place *place;
+    bool made, removed; /* made: there was none */
+    bool held;          /* the document says it already */
+    const char *why;    /* it is left; NULL: it is taken */
 };
 
 struct taking {
     struct tfs_save *save;
     const struct tfs_journal_text *text;
     struct tfs_edit edit;
+    struct places places;
     bool force;
     struct verdict *verdicts; /* of the record that is taken */
-    size_t count, at;
-    uint64_t leans_on;
-    struct left *left;
-    size_t left_count;
+    size_t record, count, at;
+    uint64_t common;   /* the sum of what the document has */
+    uint64_t leans_on; /* the same of what the record was made on */
 };
 
 static uint64_t sum_after(const struct tfs_record_entry *entry)
@@ -103,33 +184,56 @@ static uint64_t sum_after(const struct tfs_record_entry *entry)
     return tfs_record_sum(entry->chunk.blob, entry->chunk.extra, entry->chunk.tag);
 }
 
+static uint64_t look_at(const struct taking *t, struct place *place)
+{
+    if (place->common)
+        return t->common;
+    if (!place->looked)
+        place->now =
+            tfs_record_sum_chunk(t->save, tfs_doc_find(tfs_edit_doc(&t->edit), place->key));
+    place->looked = true;
+    return place->now;
+}
+
+static const char *reason(const struct taking *t, const struct tfs_record_entry *entry,
+                          uint64_t now)
+{
+    const struct tfs_chunk *old = tfs_doc_find(t->save->doc, entry->chunk.key);
+
+    if (!entry->common && !tfs_recovery_fits(t->save, tfs_edit_doc(&t->edit), old,
+                                             entry->removed ? NULL : &entry->chunk))
+        return misfit;
+    if (t->force)
+        return NULL;
+    return entry->replaces == TFS_SUM_UNKNOWN ? unknown
+           : now == TFS_SUM_UNKNOWN           ? misfit
+           : now != entry->replaces           ? changed
+                                              : NULL;
+}
+
+/* No edit of terrainfs names a chunk twice. */
 static int compare(void *arg, const struct tfs_record_entry *entry, struct tfs_error *err)
 {
     struct taking *t = arg;
     struct verdict *grown = tfs_array_grow(t->verdicts, t->count, sizeof(*grown));
-    struct tfs_doc *doc = (struct tfs_doc *)tfs_edit_doc(&t->edit);
 
     if (grown == NULL)
         return tfs_fail_memory(err);
     t->verdicts = grown;
-    const uint64_t now = entry->common
-                             ? tfs_record_sum_common(doc)
-                             : tfs_record_sum_chunk(t->save, tfs_doc_find(doc, entry->chunk.key));
-    const bool held = entry->stays || now == sum_after(entry);
-    grown[t->count++] = (struct verdict){
-        .key = entry->chunk.key,
-        .common = entry->common,
-        .made = !entry->removed && entry->replaces == TFS_SUM_NONE,
-        .removed = entry->removed,
-        .held = held,
-        .why = held                                 ? NULL
-               : entry->replaces == TFS_SUM_UNKNOWN ? unknown
-               : now == TFS_SUM_UNKNOWN             ? misfit
-               : now != entry->replaces             ? changed
-                                                    : NULL,
-    };
-    if (entry->common)
-        t->leans_on = entry->replaces;
+    t->leans_on = entry->common ? entry->replaces : t->leans_on;
+    if (entry->stays)
+        return 0;
+    struct place *place = find_place(&t->places, entry);
+    if (place->record == t->record)
+        return tfs_fail(err, -EBADMSG, "a record of the journal names a chunk twice");
+    place->record = t->record;
+    const uint64_t now = look_at(t, place);
+    const bool held = now == sum_after(entry);
+    grown[t->count++] = (struct verdict){.place = place,
+                                         .made = !entry->removed && entry->replaces == TFS_SUM_NONE,
+                                         .removed = entry->removed,
+                                         .held = held,
+                                         .why = held ? NULL : reason(t, entry, now)};
     return 0;
 }
 
@@ -154,43 +258,27 @@ static void check_moves(struct taking *t)
 /* Chunks mean what the names beside them say. */
 static void check_names(struct taking *t)
 {
-    const uint64_t now = tfs_record_sum_common(tfs_edit_doc(&t->edit));
-
-    if (t->leans_on == TFS_SUM_UNKNOWN || t->leans_on == now)
+    if (t->force || t->leans_on == TFS_SUM_UNKNOWN || t->leans_on == t->common)
         return;
     for (size_t i = 0; i < t->count; i++)
-        if (!t->verdicts[i].common && !t->verdicts[i].held && !t->verdicts[i].removed &&
+        if (!t->verdicts[i].place->common && !t->verdicts[i].held && !t->verdicts[i].removed &&
             t->verdicts[i].why == NULL)
             t->verdicts[i].why = leaning;
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-static int note(struct taking *t, const struct verdict *v, const char *why, struct tfs_error *err)
-{
-    for (size_t i = 0; i < t->left_count; i++)
-        if (t->left[i].common == v->common && tfs_key_compare(t->left[i].key, v->key) == 0) {
-            t->left[i].why = why;
-            return 0;
-        }
-    if (why == NULL)
-        return 0;
-    struct left *grown = tfs_array_grow(t->left, t->left_count, sizeof(*grown));
-    if (grown == NULL)
-        return tfs_fail_memory(err);
-    t->left = grown;
-    grown[t->left_count++] = (struct left){v->key, v->common, why};
-    return 0;
-}
-
 static int take(void *arg, const struct tfs_record_entry *entry, struct tfs_error *err)
 {
     struct taking *t = arg;
-    const struct verdict *v = &t->verdicts[t->at++];
-    const bool taken = v->why == NULL || t->force;
 
-    if (note(t, v, taken ? NULL : v->why, err) < 0 || !taken || v->held)
-        return err->code;
+    if (entry->stays)
+        return 0;
+    const struct verdict *v = &t->verdicts[t->at++];
+    v->place->why = v->why;
+    if (v->why != NULL || v->held)
+        return 0;
+    *(entry->common ? &t->common : &v->place->now) = sum_after(entry);
     /* Its place in the save is that of the save. */
     const struct tfs_chunk *old = tfs_doc_find(tfs_edit_doc(&t->edit), entry->chunk.key);
     struct tfs_record_entry placed = *entry;
@@ -213,6 +301,20 @@ static int take_record(struct taking *t, struct tfs_span payload, struct tfs_err
     return tfs_record_read(t->text->bytes, payload, take, t, &when, err);
 }
 
+static int take_all(struct taking *t, struct tfs_error *err)
+{
+    struct timespec last;
+    size_t edits;
+
+    list_places(t->text, &t->places, &last, &edits, err);
+    for (size_t i = 0; i < t->text->count && err->code == 0; i++) {
+        t->record = i + 1;
+        if (t->text->records[i].kind == TFS_JOURNAL_EDIT)
+            take_record(t, t->text->records[i].payload, err);
+    }
+    return err->code;
+}
+
 /* ---- what does not fit ----------------------------------------------------------------------- */
 
 struct checking {
@@ -221,26 +323,42 @@ struct checking {
     struct tfs_error *err;
 };
 
+static void leave(struct taking *t, const struct tfs_record_entry *entry)
+{
+    struct place *place = find_place(&t->places, entry);
+
+    if (place != NULL)
+        place->why = misfit;
+}
+
 /* What the save cannot hold is left as it was. */
 static int check_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     const struct checking *c = arg;
-    struct tfs_save *save = c->t->save;
-    const struct verdict v = {.key = after != NULL ? after->key : before->key};
     struct tfs_error why = {0};
 
-    if (tfs_recovery_check(save, c->made, before, after, &why) == 0)
+    if (tfs_recovery_check(c->t->save, c->made, before, after, &why) == 0)
         return 0;
     if (why.code == -ENOMEM)
         return tfs_fail_memory(c->err);
-    if (note(c->t, &v, misfit, c->err) < 0)
-        return c->err->code;
+    leave(c->t, &(struct tfs_record_entry){.chunk.key = after != NULL ? after->key : before->key});
     return before != NULL ? tfs_edit_put(&c->t->edit, before, c->err)
                           : tfs_edit_remove(&c->t->edit, after->key, c->err);
 }
 
+static void check_common(struct taking *t)
+{
+    struct tfs_error why = {0};
+
+    if (tfs_recovery_check_common(t->save, tfs_edit_doc(&t->edit), &why) == 0)
+        return;
+    leave(t, &(struct tfs_record_entry){.common = true});
+    tfs_edit_common(&t->edit, t->save->doc->common);
+}
+
 static int check(struct taking *t, struct tfs_doc **doc, struct tfs_error *err)
 {
+    check_common(t);
     struct checking c = {t, tfs_edit_finish(&t->edit), err};
 
     tfs_edit_release(&t->edit);
@@ -252,74 +370,41 @@ static int check(struct taking *t, struct tfs_doc **doc, struct tfs_error *err)
     return err->code;
 }
 
+/* What is one file reads back as it is written. */
+static int check_whole(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_error *err)
+{
+    struct tfs_doc *again = NULL;
+
+    if (save->container->file != NULL && doc->version != save->doc->version)
+        tfs_whole_file_again(save, doc, &again, err);
+    tfs_doc_unref(again);
+    return err->code;
+}
+
+static void tell_left(const struct places *p, tfs_foreign_left_fn left, void *arg)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->items[i].why != NULL)
+            left(arg, p->items[i].common ? NULL : &p->items[i].key, p->items[i].why);
+}
+
 int tfs_foreign_take(struct tfs_save *save, const struct tfs_journal_text *text, bool force,
                      tfs_foreign_left_fn left, void *arg, struct tfs_doc **doc,
                      struct tfs_error *err)
 {
-    struct taking t = {.save = save, .text = text, .force = force};
+    struct taking t = {
+        .save = save, .text = text, .force = force, .common = tfs_record_sum_common(save->doc)};
 
     if (tfs_edit_open(save->doc, &t.edit, err) < 0)
         return err->code;
-    for (size_t i = 0; i < text->count && err->code == 0; i++)
-        if (text->records[i].kind == TFS_JOURNAL_EDIT)
-            take_record(&t, text->records[i].payload, err);
-    if (err->code == 0)
-        check(&t, doc, err);
-    for (size_t i = 0; i < t.left_count && err->code == 0; i++)
-        if (t.left[i].why != NULL)
-            left(arg, t.left[i].common ? NULL : &t.left[i].key, t.left[i].why);
+    struct tfs_doc *made = NULL;
+    if (take_all(&t, err) == 0 && check(&t, &made, err) == 0 && check_whole(save, made, err) == 0) {
+        tell_left(&t.places, left, arg);
+        *doc = tfs_doc_ref(made);
+    }
+    tfs_doc_unref(made);
     tfs_edit_release(&t.edit);
     free(t.verdicts);
-    free(t.left);
-    return err->code;
-}
-
-/* ---- listing --------------------------------------------------------------------------------- */
-
-struct listing {
-    struct left *items;
-    size_t count;
-};
-
-static int add_item(void *arg, const struct tfs_record_entry *entry, struct tfs_error *err)
-{
-    struct listing *l = arg;
-
-    if (entry->stays)
-        return 0;
-    struct left *grown = tfs_array_grow(l->items, l->count, sizeof(*grown));
-    if (grown == NULL)
-        return tfs_fail_memory(err);
-    l->items = grown;
-    grown[l->count++] = (struct left){entry->chunk.key, entry->common, NULL};
-    return 0;
-}
-
-static int compare_items(const void *a, const void *b)
-{
-    const struct left *left = a, *right = b;
-
-    return left->common != right->common ? left->common - right->common
-                                         : tfs_key_compare(left->key, right->key);
-}
-
-int tfs_foreign_list(const struct tfs_journal_text *text, tfs_foreign_left_fn each, void *arg,
-                     struct timespec *last, size_t *edits, struct tfs_error *err)
-{
-    struct listing l = {0};
-
-    *edits = 0;
-    for (size_t i = 0; i < text->count && err->code == 0; i++) {
-        struct tfs_span payload = text->records[i].payload;
-        if (text->records[i].kind == TFS_JOURNAL_EDIT && skip_files(text, &payload, err) == 0 &&
-            tfs_record_read(text->bytes, payload, add_item, &l, last, err) == 0)
-            ++*edits;
-    }
-    if (l.count > 0)
-        qsort(l.items, l.count, sizeof(*l.items), compare_items);
-    for (size_t i = 0; i < l.count && err->code == 0; i++)
-        if (i == 0 || compare_items(&l.items[i - 1], &l.items[i]) != 0)
-            each(arg, l.items[i].common ? NULL : &l.items[i].key, NULL);
-    free(l.items);
+    free(t.places.items);
     return err->code;
 }
