@@ -70,7 +70,7 @@ static void set_aside(struct tfs_doc *before, struct tfs_doc *after)
     ck_assert_msg(tfs_record_make_foreign(save, before, after, false,
                                           (struct timespec){.tv_sec = 1}, &record, &err) == 0,
                   "%s", err.text);
-    ck_assert_int_eq(tfs_foreign_keep(&r, tfs_buf_span(&record), &directory), 0);
+    ck_assert_int_eq(tfs_foreign_keep(&r, before, tfs_buf_span(&record), &directory), 0);
     ck_assert(tfs_foreign_is(directory));
     tfs_buf_release(&record);
 }
@@ -265,6 +265,43 @@ START_TEST(record_of_very_many_chunks_takes_no_longer_for_each)
 }
 END_TEST
 
+/* What does not read is kept as it is, beside what does. */
+START_TEST(record_that_does_not_read_keeps_its_journal)
+{
+    struct tfs_recovery r = {0};
+    struct tfs_journal *journal = NULL;
+    struct tfs_buf record = {0};
+
+    open_kind(_i);
+    if (save->container->file == NULL)
+        return;
+    struct tfs_doc *after = edited(save->doc, 0);
+    ck_assert_int_eq(
+        tfs_record_make(save, save->doc, NULL, after, (struct timespec){0}, &record, &err), 0);
+    ck_assert_int_eq(tfs_journal_create(save->path, &save->st, (struct tfs_hash){1, 2, 3}, NULL,
+                                        tfs_buf_span(&record), &journal, &err),
+                     0);
+    ck_assert_int_eq(tfs_journal_append(journal, TFS_JOURNAL_EDIT, tfs_span_of("no record"), &err),
+                     0);
+    tfs_journal_close(journal);
+    r = (struct tfs_recovery){.save = save, .beside = save->path};
+    ck_assert_int_eq(tfs_journal_read(save->path, &save->st, &r.text, &err), 1);
+    ck_assert_int_eq(tfs_foreign_keep(&r, save->doc, (struct tfs_span){0}, &directory), 0);
+    ck_assert(tfs_foreign_is(directory));
+    const char *name = strrchr(directory, '/') + 1;
+    char *copy = NULL;
+    ck_assert_int_gt(asprintf(&copy, "%s/damaged-journal", name), 0);
+    ck_assert_msg(access(scratch_path(copy), F_OK) == 0, "%s: the journal is gone", kind->name);
+    struct tfs_doc *now = taken(false);
+    ck_assert(left == 0 && is_same(now, after));
+    free(copy);
+    tfs_doc_unref(now);
+    tfs_recovery_release(&r);
+    tfs_buf_release(&record);
+    tfs_doc_unref(after);
+}
+END_TEST
+
 /* ---- moves ----------------------------------------------------------------------------------- */
 
 static struct tfs_key key_named(const char *name)
@@ -352,6 +389,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, record_that_changes_what_is_common_breaks_no_save, 0, small_save_count);
     tcase_add_test(c, record_that_names_a_chunk_twice_is_none);
     tcase_add_test(c, record_of_very_many_chunks_takes_no_longer_for_each);
+    tcase_add_loop_test(c, record_that_does_not_read_keeps_its_journal, 0, small_save_count);
     return s;
 }
 

@@ -512,6 +512,37 @@ START_TEST(store_sets_edits_of_its_journal_aside_when_another_program_was_faster
 }
 END_TEST
 
+static int take_away(const char *journal)
+{
+    return unlink(journal);
+}
+
+static int cut_off(const char *journal)
+{
+    return truncate(journal, 56);
+}
+
+/* What the journal held is what is shown, too. */
+START_TEST(store_sets_edits_aside_whose_journal_others_took_away)
+{
+    static int (*const damage[])(const char *) = {take_away, cut_off};
+    scratch_setup();
+    with_journal = true;
+    restart_in_a_burst();
+    ck_assert_int_eq(setenv("XDG_STATE_HOME", scratch_dir, 1), 0);
+    ck_assert_int_eq(set_chunk(0, "ours"), 0);
+    ck_assert_int_eq(damage[_i](scratch_path(".fake.save.terrainfs-journal")), 0);
+    hash_now = (struct tfs_hash){4, 5, 6};
+    outside_change(1, "theirs");
+    ck_assert_int_eq(set_chunk(5, "five"), 0);
+    ck_assert(is_aside("ours"));
+    ck_assert_str_eq(shown(0), "zero");
+    ck_assert_str_eq(shown(5), "five");
+    tfs_store_stop(store);
+    scratch_teardown();
+}
+END_TEST
+
 static struct set_job second;
 
 static void edit_and_be_overtaken(void)
@@ -665,7 +696,12 @@ static const TTest *const *const tests[] = {
 
 static Suite *suite(void)
 {
-    return unit_suite("store", setup, teardown, tests, sizeof(tests) / sizeof(tests[0]));
+    Suite *s = unit_suite("store", setup, teardown, tests, sizeof(tests) / sizeof(tests[0]));
+    TCase *c = unit_case(s, "taken_away");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, store_sets_edits_aside_whose_journal_others_took_away, 0, 2);
+    return s;
 }
 
 UNIT_MAIN(suite)

@@ -20,9 +20,18 @@ static const struct tfs_hash nobody = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
+/* All that leave. */
+struct records {
+    const struct tfs_recovery *r;
+    const struct tfs_doc *before;
+    struct tfs_journal_record *items; /* payloads are malloc'ed */
+    size_t count;
+    bool unread; /* others do not read */
+};
+
 /* One record without what is ours. */
 struct leaving {
-    const struct tfs_recovery *r;
+    const struct records *of;
     struct tfs_buf out; /* the chunks, and what is common */
     uint32_t count;
     bool some;
@@ -33,27 +42,25 @@ static bool is_same(const struct tfs_doc *a, const struct tfs_doc *b, struct tfs
     return tfs_chunk_same(tfs_doc_find(a, key), tfs_doc_find(b, key));
 }
 
-/* Is it of a file of others, and does that not say it already? */
-static bool leaves(const struct tfs_recovery *r, const struct tfs_record_entry *entry)
+/* Is it foreign, and does the save not say it already? */
+static bool leaves(const struct records *of, const struct tfs_record_entry *entry)
 {
-    const struct tfs_save *save = r->save;
-    const struct tfs_key key =
-        entry->common ? (struct tfs_key){0} : tfs_journal_file_of(save, entry->chunk.key);
-    const struct tfs_recover_file *file = tfs_recover_files_find(&r->files, key);
+    const struct tfs_recovery *r = of->r;
 
-    if (file != NULL && file->ours)
-        return false;
-    if (r->theirs == NULL)
-        return true;
-    return entry->common ? !tfs_blob_equal(r->theirs->common, save->doc->common)
-                         : !is_same(r->theirs, save->doc, entry->chunk.key);
+    if (r->theirs != NULL)
+        return entry->common ? !tfs_blob_equal(r->theirs->common, of->before->common)
+                             : !is_same(r->theirs, of->before, entry->chunk.key);
+    const struct tfs_key key =
+        entry->common ? (struct tfs_key){0} : tfs_journal_file_of(r->save, entry->chunk.key);
+    const struct tfs_recover_file *file = tfs_recover_files_find(&r->files, key);
+    return file == NULL || !file->ours;
 }
 
 static int add_leaving(void *arg, const struct tfs_record_entry *entry, struct tfs_error *err)
 {
     static const uint8_t reserved[7];
     struct leaving *l = arg;
-    const bool leaving = !(entry->common && entry->stays) && leaves(l->r, entry);
+    const bool leaving = !(entry->common && entry->stays) && leaves(l->of, entry);
 
     (void)err;
     l->some = l->some || leaving;
@@ -67,11 +74,6 @@ static int add_leaving(void *arg, const struct tfs_record_entry *entry, struct t
     l->count += leaving && !entry->common;
     return 0;
 }
-
-struct records {
-    struct tfs_journal_record *items; /* payloads are malloc'ed */
-    size_t count;
-};
 
 static void records_release(struct records *records)
 {
@@ -97,15 +99,15 @@ static int add_payload(struct records *records, struct tfs_buf *payload, struct 
 }
 
 /* Appends what leaves of one record, if anything does. */
-static int add_record(const struct tfs_recovery *r, struct tfs_span payload,
-                      struct records *records, struct tfs_error *err)
+static int add_record(struct records *records, struct tfs_span payload, struct tfs_error *err)
 {
-    struct leaving l = {.r = r};
+    struct leaving l = {.of = records};
     struct tfs_buf whole = {0};
     struct timespec when;
 
-    if (tfs_recovery_skip_files(r, &payload, err) == 0 &&
-        tfs_record_read(r->text.bytes, payload, add_leaving, &l, &when, err) == 0 && l.some) {
+    if (tfs_recovery_skip_files(records->r, &payload, err) == 0 &&
+        tfs_record_read(records->r->text.bytes, payload, add_leaving, &l, &when, err) == 0 &&
+        l.some) {
         tfs_buf_add(&whole, payload.data, TIME);
         tfs_buf_u32le(&whole, l.count);
         tfs_buf_add_span(&whole, tfs_buf_span(&l.out));
@@ -117,16 +119,18 @@ static int add_record(const struct tfs_recovery *r, struct tfs_span payload,
     return err->code;
 }
 
-/* What is no record of such a save is in the journal that is kept as it is. */
-static int add_records(const struct tfs_recovery *r, struct tfs_span more, struct records *records)
+/* What does not read as a record of such a save is in the journal, which is kept as it is. */
+static int add_records(struct records *records, struct tfs_span more)
 {
+    const struct tfs_journal_text *text = &records->r->text;
     struct tfs_buf last = {0};
     struct tfs_error err = {0};
 
-    for (size_t i = 0; i < r->text.count && err.code != -ENOMEM; i++) {
+    for (size_t i = 0; i < text->count && err.code != -ENOMEM; i++) {
         tfs_error_reset(&err);
-        if (r->text.records[i].kind == TFS_JOURNAL_EDIT)
-            add_record(r, r->text.records[i].payload, records, &err);
+        if (text->records[i].kind == TFS_JOURNAL_EDIT &&
+            add_record(records, text->records[i].payload, &err) < 0)
+            records->unread = true;
     }
     if (err.code == -ENOMEM || more.size == 0)
         return err.code == -ENOMEM ? -ENOMEM : 0;
@@ -180,13 +184,13 @@ static int open_journal(const struct tfs_recovery *r)
     return result;
 }
 
-int tfs_foreign_keep(const struct tfs_recovery *r, struct tfs_span more, char **directory)
+int tfs_foreign_keep(const struct tfs_recovery *r, const struct tfs_doc *before,
+                     struct tfs_span more, char **directory)
 {
-    struct records records = {0};
-    int damaged = -1, result = add_records(r, more, &records);
+    struct records records = {.r = r, .before = before};
+    int damaged = -1, result = add_records(&records, more);
 
-    /* What does not even read as a record is kept as it is, too. */
-    if (result == 0 && (r->text.damaged > 0 || records.count == 0)) {
+    if (result == 0 && (r->text.damaged > 0 || records.unread || records.count == 0)) {
         damaged = open_journal(r);
         result = damaged < 0 ? damaged : 0;
     }

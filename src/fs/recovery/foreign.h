@@ -9,10 +9,11 @@
 
 /* ---- set aside ------------------------------------------------------------------------------- */
 
-/* *directory: where the records of files that are not ours are, and `more`, which is another one
- * (empty: there is none), and a damaged journal as it is; durable, malloc'ed. Negative: they are
- * nowhere. */
-int tfs_foreign_keep(const struct tfs_recovery *r, struct tfs_span more, char **directory);
+/* *directory: where the records of what r->theirs says otherwise than `before` are (without it: of
+ * all files that are not ours), and `more`, which is another one (empty: there is none), and as it
+ * is a journal that does not read to its end; durable, malloc'ed. Negative: they are nowhere. */
+int tfs_foreign_keep(const struct tfs_recovery *r, const struct tfs_doc *before,
+                     struct tfs_span more, char **directory);
 
 /* ---- taken in -------------------------------------------------------------------------------- */
 

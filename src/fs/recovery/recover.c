@@ -157,7 +157,7 @@ static int write_ours(struct tfs_recovery *r, struct tfs_error *err)
  * that is damaged. False: there is no room, and the journal stays. */
 static bool set_aside(struct tfs_recovery *r, char **directory)
 {
-    const int result = tfs_foreign_keep(r, (struct tfs_span){0}, directory);
+    const int result = tfs_foreign_keep(r, r->save->doc, (struct tfs_span){0}, directory);
 
     if (result == 0)
         return true;

@@ -210,15 +210,25 @@ struct taking {
     struct tfs_error *err;
 };
 
-/* Where there is no journal, it knows no file. */
+/* What it knows of files, where there is one that can be read. */
 static void look_in_journal(struct tfs_store *store, struct tfs_recovery *journal)
 {
     struct tfs_error ignored = {0};
 
     *journal = (struct tfs_recovery){.save = store->save, .beside = store->journal_beside};
-    if (store->journal != NULL && store->changed_count > 0 &&
+    if (store->journal != NULL &&
         tfs_journal_read(store->journal_beside, &store->st, &journal->text, &ignored) > 0)
         (void)tfs_recover_files_read(store->save, &journal->text, &journal->files, &ignored);
+}
+
+/* What is in a file now that had all edits up to that: of a journal that others removed or damaged,
+ * or that cannot be read, that is nothing. */
+static struct tfs_doc *held_by(const struct tfs_store *store, const struct tfs_recovery *journal)
+{
+    const bool whole =
+        store->journal != NULL && journal->text.end == tfs_journal_size(store->journal);
+
+    return whole ? store->journaled : store->saved;
 }
 
 static bool is_foreign_file(const struct taking *t, struct tfs_key key)
@@ -298,12 +308,11 @@ static int add_theirs(void *arg, const struct tfs_chunk *before, const struct tf
     return tfs_store_rebase_chunk(&t->theirs, before, after, t->err);
 }
 
-/* The record of what differs between `before` and `after`, on what the journal holds; nothing where
- * that has it all. */
-static int make_record(struct tfs_store *store, const struct tfs_doc *before,
+/* The record of what differs between `before` and `after`, on what is `held` already; nothing where
+ * that is all. */
+static int make_record(struct tfs_store *store, struct tfs_doc *held, const struct tfs_doc *before,
                        const struct tfs_doc *after, struct tfs_buf *record, struct tfs_error *err)
 {
-    struct tfs_doc *held = store->journaled != NULL ? store->journaled : store->saved;
     struct taking t = {.store = store, .err = err};
     struct timespec now;
 
@@ -322,22 +331,29 @@ static int make_record(struct tfs_store *store, const struct tfs_doc *before,
     return err->code;
 }
 
+static int store_aside(struct tfs_store *store, const struct tfs_recovery *journal,
+                       struct tfs_span record, struct tfs_error *err)
+{
+    char *directory = NULL;
+    const int stored = tfs_foreign_keep(journal, store->saved, record, &directory);
+
+    if (stored < 0)
+        fail_aside(stored, err);
+    else
+        say_kept(store, store->unshown, directory);
+    free(directory);
+    return err->code;
+}
+
 /* What is foreign goes to a directory of its own: from the journal, and what that does not hold. */
-static int set_aside(struct tfs_store *store, const struct tfs_recovery *journal,
-                     const struct tfs_doc *before, const struct tfs_doc *after,
+static int set_aside(struct tfs_store *store, struct tfs_recovery *journal, struct tfs_doc *theirs,
                      struct tfs_error *err)
 {
     struct tfs_buf record = {0};
-    char *directory = NULL;
 
-    if (make_record(store, before, after, &record, err) == 0) {
-        const int stored = tfs_foreign_keep(journal, tfs_buf_span(&record), &directory);
-        if (stored < 0)
-            fail_aside(stored, err);
-        else
-            say_kept(store, store->unshown, directory);
-    }
-    free(directory);
+    journal->theirs = tfs_doc_ref(theirs);
+    if (make_record(store, held_by(store, journal), store->saved, theirs, &record, err) == 0)
+        store_aside(store, journal, tfs_buf_span(&record), err);
     tfs_buf_release(&record);
     return err->code;
 }
@@ -359,7 +375,7 @@ static int sort_edits(struct tfs_store *store, struct taking *t, struct tfs_doc 
     if (result == 0)
         result = tfs_store_reserve(store, doc, err);
     if (result == 0 && theirs->version != old->version)
-        result = set_aside(store, &t->journal, old, theirs, err);
+        result = set_aside(store, &t->journal, theirs, err);
     if (result == 0) {
         if (aside != NULL && theirs->version != old->version)
             *aside = tfs_doc_ref(theirs);
@@ -455,17 +471,24 @@ bool tfs_store_waits_for(const struct tfs_job *job, const struct tfs_doc *before
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+/* What the journal holds stays there. */
 void tfs_store_keep_unsaved(struct tfs_store *store)
 {
     const struct tfs_recovery none = {.save = store->save};
+    struct tfs_recovery journal;
+    struct tfs_buf record = {0};
     struct tfs_error err = {0};
 
-    if (store->journaled != NULL && store->journaled->version == store->shown->version)
+    look_in_journal(store, &journal);
+    struct tfs_doc *held = held_by(store, &journal);
+    tfs_recovery_release(&journal);
+    if (make_record(store, held, held, store->shown, &record, &err) == 0 && record.size > 0)
+        store_aside(store, &none, tfs_buf_span(&record), &err);
+    else if (err.code == 0)
         tfs_fail(&err, -EIO,
                  "edits that could not be saved are in the journal beside the save: the next mount "
                  "brings them in");
-    else
-        set_aside(store, &none, store->saved, store->shown, &err);
+    tfs_buf_release(&record);
     if (err.code < 0)
         say(store, &err);
     foreign_release(store);
