@@ -288,21 +288,6 @@ int tfs_directory_open(const char *path)
     return code == ENOTDIR && lstat(path, &st) == 0 && S_ISLNK(st.st_mode) ? -ELOOP : -code;
 }
 
-char *tfs_file_follow(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const int directory = slash == NULL ? 0 : (int)(slash - path) + 1;
-    char target[PATH_MAX];
-    char *found = NULL;
-    const ssize_t size = readlink(path, target, sizeof(target));
-
-    if (size <= 0 || (size_t)size == sizeof(target) ||
-        tfs_print(&found, "%.*s%.*s", target[0] == '/' ? 0 : directory, path, (int)size, target) <
-            0)
-        return NULL;
-    return found;
-}
-
 int tfs_file_give(int fd, const struct stat *like)
 {
     struct stat st;

@@ -65,11 +65,6 @@ char *tfs_file_directory(const char *path);
  * errno on failure; ELOOP: there is a link. */
 int tfs_directory_open(const char *path);
 
-#define TFS_LINKS_MAX 40 /* as many as the kernel follows */
-/* What a link says, seen from where the link is; to be freed. NULL: `path` is no link, or without
- * memory. */
-char *tfs_file_follow(const char *path);
-
 /* 1: nothing is in the directory, 0, or negative errno. */
 int tfs_directory_empty(const char *path);
 

@@ -34,7 +34,6 @@
 #define RECORD      UINT32_C(0x43455254) /* "TREC" */
 #define RECORD_HEAD 32
 #define ALIGNMENT   8
-#define RUN_SHIFT   32 /* the upper half of a seed says which process made the journal */
 #define PIECE       ((size_t)1 << 20) /* of a file that is looked through */
 #define CUT_MARK    17 /* "-" and a checksum of the whole name, in names that are cut */
 
@@ -141,7 +140,6 @@ static int take_head(struct tfs_cursor *c, struct tfs_journal_text *text, struct
         return tfs_fail(err, -EBADMSG, "the head of the journal is damaged");
     text->save = hash;
     text->seed = found;
-    text->run = (uint32_t)(found >> RUN_SHIFT);
     return 0;
 }
 
@@ -210,24 +208,17 @@ static void draw_seed(void)
         first_seed = 0;
 }
 
-uint32_t tfs_journal_run(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, draw_seed);
-    return (uint32_t)(first_seed >> RUN_SHIFT);
-}
-
 /* No two journals of a process have the same, and neighbours lie far apart: a seed is added to
  * offsets. */
 static int new_seed(uint64_t *seed, struct tfs_error *err)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     static _Atomic uint32_t made;
-    const uint64_t upper = tfs_journal_run();
 
-    if (upper == 0)
+    pthread_once(&once, draw_seed);
+    if (first_seed == 0)
         return tfs_fail(err, -EIO, "no random number could be had");
-    *seed = upper << RUN_SHIFT | (uint32_t)(first_seed + made++ * UINT32_C(0x9E3779B1));
+    *seed = first_seed + made++ * UINT64_C(0x9E3779B97F4A7C15);
     return 0;
 }
 
@@ -693,37 +684,17 @@ int tfs_journal_read(const char *path, const struct stat *save, struct tfs_journ
     return result;
 }
 
-static bool read_head(const char *name, uint8_t head[HEAD_SIZE])
-{
-    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    const bool whole = fd >= 0 && pread(fd, head, HEAD_SIZE, 0) == HEAD_SIZE;
-
-    if (fd >= 0)
-        close(fd);
-    return whole;
-}
-
-uint32_t tfs_journal_maker(const char *path)
-{
-    struct tfs_journal_text text = {0};
-    struct tfs_error ignored = {0};
-    uint8_t head[HEAD_SIZE];
-    char *name = tfs_journal_path(path);
-
-    if (name != NULL && read_head(name, head)) {
-        struct tfs_cursor c = tfs_cursor_init((struct tfs_span){head, sizeof(head)});
-        take_head(&c, &text, &ignored);
-    }
-    free(name);
-    return text.run;
-}
-
 /* Does the file begin with the same head? A later journal has another seed. */
 static bool has_head(const char *name, const struct tfs_blob *bytes)
 {
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     uint8_t head[HEAD_SIZE];
+    const bool same = fd >= 0 && pread(fd, head, HEAD_SIZE, 0) == HEAD_SIZE &&
+                      memcmp(head, bytes->data, HEAD_SIZE) == 0;
 
-    return read_head(name, head) && memcmp(head, bytes->data, sizeof(head)) == 0;
+    if (fd >= 0)
+        close(fd);
+    return same;
 }
 
 bool tfs_journal_current(const char *path, const struct tfs_journal_text *text)

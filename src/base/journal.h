@@ -37,9 +37,6 @@ int tfs_journal_find(const char *path, struct tfs_error *err);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* A random number of this process, which its journals have; 0: none could be had. */
-uint32_t tfs_journal_run(void);
-
 /* A rewrite of the save, as far as it has come. */
 struct tfs_journal_mark {
     bool begun;
@@ -106,7 +103,6 @@ struct tfs_journal_text {
     size_t count;
     uint64_t damaged; /* offset of a record that does not read though others follow; 0: none */
     uint64_t seed;
-    uint32_t run; /* of the process that made it */
     uint64_t end; /* of the last whole record */
     struct stat st;
 };
@@ -120,9 +116,6 @@ int tfs_journal_read(const char *path, const struct stat *save, struct tfs_journ
 /* The same of the file of that name, whomever it belongs to. */
 int tfs_journal_read_file(const char *file, struct tfs_journal_text *text, struct tfs_error *err);
 void tfs_journal_text_release(struct tfs_journal_text *text);
-
-/* Which process made the journal of `path`; 0: there is none, or its head does not read. */
-uint32_t tfs_journal_maker(const char *path);
 
 /* Is the journal of `path` still the one that was read? It may have become longer: what was read
  * was all of it at that moment. */

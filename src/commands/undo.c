@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include "base/print.h"
-#include "formats/journal/misplaced.h"
 #include "formats/containers/database/rows.h"
 #include "formats/journal.h"
 #include "formats/containers/several_saves.h"
@@ -108,17 +107,6 @@ static enum tfs_status say_done(const struct undo *u, size_t files)
                                                          : "; once more takes that back");
 }
 
-/* Edits in a journal beside a link are not undone. */
-static void say_astray(const struct undo *u)
-{
-    char *journal = tfs_astray_find(u->name), notice[TFS_ERROR_TEXT] = "";
-
-    tfs_astray_say(journal, u->path, notice);
-    if (journal != NULL)
-        tfs_cli_say(u->cli, TFS_STATUS_DONE, "%s: %s", u->name, notice);
-    free(journal);
-}
-
 /* Edits that only the journal holds belong to what is undone. */
 static enum tfs_status settle_journal(const struct undo *u)
 {
@@ -128,10 +116,8 @@ static enum tfs_status settle_journal(const struct undo *u)
 
     if (there < 0)
         return tfs_cli_report(u->cli, u->name, &err);
-    if (there == 0) {
-        say_astray(u);
+    if (there == 0)
         return TFS_STATUS_DONE;
-    }
     enum tfs_status status = tfs_cli_open(u->cli, u->name, TFS_LOCK_EXCLUSIVE, &save);
     if (!status)
         tfs_cli_close(u->cli, u->name, save);

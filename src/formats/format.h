@@ -400,7 +400,6 @@ struct tfs_save {
     const struct tfs_doc *checked;  /* its chunks were found to decode: a commit need not try it */
     struct tfs_keeper *keeper;      /* hears of what is replaced; NULL: nobody */
     bool no_journal;                /* something that is not ours has the name of the journal */
-    char *astray; /* a journal beside a link that led here: it is not used. NULL: there is none */
     struct tfs_numbers *_Atomic numbers;   /* formats/views/arrays/numbers.h; NULL: nobody asked */
     struct tfs_cells_cache *_Atomic cells; /* formats/cells/cells.h; NULL: the same */
     struct tfs_kept *_Atomic kept;         /* formats/views/arrays/kept.h; NULL: the same */

@@ -249,44 +249,6 @@ left_behind_on_a_full_disk() {
     export XDG_STATE_HOME=$T/state
 }
 
-# A save that was moved, and links in its old place that lead to it. The sentence says what to do, and nothing that
-# could replace another journal.
-moved_behind_links() {
-    local wait=': edits that were accepted wait in ' name here=$D/away/.$SAVE_NAME.terrainfs-journal
-    left_behind base:one
-    mkdir "$D/away"
-    want mv "$S" "$D/away/"
-    ln -s "away/$SAVE_NAME" "$D/between"
-    ln -s "between" "$S"
-    ln -s "$S" "$D/first"
-    for name in "$S" "$D/first"; do
-        want "$TFS_BIN" info "$name" 2>"$D/info.err" >"$D/info"
-        want grep -qF "warning${wait}$(journal), for the save is elsewhere by now; unmount, then mv -n that journal to $here" "$D/info.err"
-    done
-    wants_not "$TFS_BIN" undo "$D/first" 2>"$D/undo.err"
-    same 'warnings' "$(grep -cF "$D/first: warning${wait}$(journal), for the save is elsewhere by now; unmount" "$D/undo.err")" 1
-    want grep -q 'no earlier version' "$D/undo.err"
-    cp "$(journal)" "$here"
-    want "$TFS_BIN" info "$S" 2>"$D/info.err" >"$D/info"
-    want grep -qF "warning${wait}$(journal), for the save is elsewhere by now; its place there is taken: $here" "$D/info.err"
-    wants_not grep -qF 'mv ' "$D/info.err"
-    rm "$here"
-    up
-    want grep -qF "$wait$(journal)" "$D/mount.err"
-    down
-    name=$D/$(printf 'x%.0s' {1..250})
-    want mv "$D/away" "$name"
-    ln -s "$name" "$D/away"
-    want "$TFS_BIN" info "$S" 2>"$D/info.err" >"$D/info"
-    want grep -q "warning${wait}the journal .$SAVE_NAME.terrainfs-journal beside a link to the save\$" "$D/info.err"
-    want mv -n "$(journal)" "$D/away/"
-    up
-    want grep -q '1 edit until .* was restored from its journal' "$D/mount.err"
-    wants_not grep -qF "$wait" "$D/mount.err"
-    down
-    block_is "$V" base:one
-}
-
 # Another program saves while edits wait in the journal of a mount.
 set_aside_while_mounted() {
     cp "$PRISTINE" "$D/other"
@@ -516,7 +478,6 @@ try 'put restores what a killed mount left' import_restores_first
 try 'another program wrote: nothing is overwritten, the edits are set aside' another_program_wrote
 try 'removed files are gone from the save after sync' removals_are_in_the_save_after_sync
 try 'a full disk when a journal is to be set aside: it stays, and nothing else' left_behind_on_a_full_disk
-try 'a save that was moved, with a link in its place: the journal there is named' moved_behind_links
 try 'of what was set aside import takes what nobody changed' foreign_chunk_by_chunk
 try 'and a move as a whole' foreign_move
 try 'another program writes while edits wait: they are set aside' set_aside_while_mounted

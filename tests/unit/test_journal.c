@@ -344,26 +344,6 @@ START_TEST(journal_does_not_take_a_record_of_an_older_one)
 }
 END_TEST
 
-START_TEST(journals_say_which_process_made_them)
-{
-    struct tfs_journal_text text[2];
-
-    ck_assert_uint_eq(tfs_journal_maker(scratch_path("save")), 0);
-    for (size_t i = 0; i < 2; i++) {
-        tfs_journal_close(create("one"));
-        ck_assert_int_eq(read_journal(&text[i]), 1);
-        ck_assert_uint_eq(text[i].run, tfs_journal_run());
-        ck_assert_uint_eq(tfs_journal_maker(scratch_path("save")), tfs_journal_run());
-    }
-    ck_assert_uint_ne(text[0].run, 0);
-    ck_assert_uint_ne(text[0].seed, text[1].seed);
-    for (size_t i = 0; i < 2; i++)
-        tfs_journal_text_release(&text[i]);
-    spoil(44);
-    ck_assert_uint_eq(tfs_journal_maker(scratch_path("save")), 0);
-}
-END_TEST
-
 /* ---- whom to believe ------------------------------------------------------------------------- */
 
 static void make_fifo(const char *name)
@@ -595,7 +575,6 @@ static Suite *journal_suite(void)
     tcase_add_test(damage,
                    journal_with_a_hole_behind_it_is_read_in_no_more_memory_than_its_records);
     tcase_add_test(damage, journal_does_not_take_a_record_of_an_older_one);
-    tcase_add_test(damage, journals_say_which_process_made_them);
     tcase_add_checked_fixture(trust, journal_setup, scratch_teardown);
     tcase_add_loop_test(trust, journal_that_others_could_have_made_is_not_read, 0,
                         sizeof(untrusted) / sizeof(untrusted[0]));

@@ -15,7 +15,6 @@
 #include "formats/views/arrays/numbers.h"
 #include "formats/views/pictures/columns.h"
 #include "formats/cells/cells.h"
-#include "formats/journal/misplaced.h"
 #include "formats/views/view_sets.h"
 #include "formats/containers/folder.h"
 #include "formats/views/new_names.h"
@@ -59,7 +58,6 @@ static void save_free(struct tfs_save *save)
     tfs_doc_unref(save->doc);
     free(save->path);
     free(save->only);
-    free(save->astray);
     free(save);
 }
 
@@ -176,7 +174,6 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
         goto fail;
     }
     opened->name = strrchr(opened->path, '/') + 1;
-    opened->astray = tfs_astray_find(path);
     opened->tree = opened->container->tree;
     if (tfs_chosen_check(opened->tree, options->views, err) < 0 || open_keeper(opened, err) < 0)
         goto fail;

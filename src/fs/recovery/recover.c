@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "formats/journal/misplaced.h"
 #include "formats/undo/undo.h"
 #include "fs/recovery/apply.h"
 #include "fs/recovery/foreign.h"
@@ -262,9 +261,8 @@ static int recover_both(struct tfs_save *save, char *notice, struct tfs_error *e
     if (beside == NULL)
         return tfs_fail_memory(err);
     if (tfs_journal_earlier(save, &earlier, err) == 0 &&
-        (earlier == NULL || recover_beside(save, earlier, notice, err) == 0) &&
-        recover_beside(save, beside, notice, err) == 0)
-        tfs_astray_say(save->astray, beside, notice);
+        (earlier == NULL || recover_beside(save, earlier, notice, err) == 0))
+        recover_beside(save, beside, notice, err);
     free(earlier);
     free(beside);
     return err->code;
