@@ -212,8 +212,8 @@ static void draw_seed(void)
  * offsets. */
 static int new_seed(uint64_t *seed, struct tfs_error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     static _Atomic uint32_t made;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, draw_seed);
     if (first_seed == 0)

@@ -78,9 +78,8 @@ static int complete(struct tfs_store *store, const struct tfs_key *chunk, struct
         result = tfs_save_complete(store->save, chunk, err);
     if (result == 0) {
         tfs_store_tell_damage(store, old->facts, store->save->doc->facts);
-        store->unshown = true;
+        store->disk = TFS_DISK_READ;
         result = complete_all(store, old, store->save->doc, err);
-        store->unshown = result < 0;
     }
     tfs_doc_unref(old);
     pthread_mutex_unlock(&store->io);
@@ -91,7 +90,7 @@ int tfs_store_complete(struct tfs_store *store, const struct tfs_key *chunk, str
 {
     if (!tfs_save_lacks(store->save, store->shown, chunk))
         return 0;
-    if (store->unshown)
+    if (store->disk == TFS_DISK_READ)
         return TFS_JOB_WAITS;
     return tfs_store_is_rewriting(store) ? complete_beside(store, chunk, err)
                                          : complete(store, chunk, err);
@@ -112,7 +111,7 @@ void tfs_store_complete_written(struct tfs_store *store)
     else if (reached->version == r->base->version)
         doc = tfs_doc_ref(store->saved);
     else if (tfs_store_rebase(store, store->saved, r->base, reached, &doc, &ignored) < 0)
-        store->unshown = true;
+        store->disk = TFS_DISK_READ;
     if (doc != NULL) {
         tfs_doc_unref(reached);
         store->save->doc = doc;

@@ -57,50 +57,43 @@ void tfs_store_tell_damage(struct tfs_store *store, const struct tfs_facts *befo
     tfs_store_log(store, &line);
 }
 
-/* 1: it can be read again, having been broken. */
-static int reload(struct tfs_store *store, struct tfs_error *err)
-{
-    /* Slots that edits gave out since must not be given to other chunks. */
-    struct tfs_facts *before = tfs_facts_ref(store->save->doc->facts);
-    int result = tfs_doc_reserve_slots(&store->save->doc, store->key_count, err);
-    if (result == 0)
-        result = store->save->container->reload(store->save, err);
-    if (result == 0)
-        tfs_store_tell_damage(store, before, store->save->doc->facts);
-    tfs_facts_unref(before);
-    bool was_broken = store->broken != 0;
-    if (result != -ENOMEM)
-        store->broken = result;
-    if (result == 0) {
-        pthread_mutex_lock(&store->lock);
-        store->st = store->save->st;
-        pthread_mutex_unlock(&store->lock);
-    }
-    return result == 0 && was_broken ? 1 : result;
-}
-
 /* Shows save->doc, which was just written and is what is on disk; or remembers to. */
 static int show_saved(struct tfs_store *store, struct tfs_error *err)
 {
-    store->unshown = true;
+    store->disk = TFS_DISK_READ;
     if (tfs_store_reserve(store, store->save->doc, err) < 0)
         return err->code;
     tfs_store_publish(store, tfs_doc_ref(store->save->doc), true);
-    store->unshown = false;
     return 0;
+}
+
+static void note_reading(struct tfs_store *store, const struct tfs_facts *before)
+{
+    tfs_store_tell_damage(store, before, store->save->doc->facts);
+    pthread_mutex_lock(&store->lock);
+    store->st = store->save->st;
+    pthread_mutex_unlock(&store->lock);
 }
 
 /* Reads what is on disk now into save->doc. What cannot be read is told once. */
 static int read_theirs(struct tfs_store *store, struct tfs_error *err)
 {
-    bool was_broken = store->broken != 0;
-    int result = reload(store, err);
+    const bool was_lost = store->disk == TFS_DISK_LOST;
+    struct tfs_facts *before = tfs_facts_ref(store->save->doc->facts);
+    /* Slots that edits gave out since must not be given to other chunks. */
+    int result = tfs_doc_reserve_slots(&store->save->doc, store->key_count, err);
 
+    if (result == 0)
+        result = store->save->container->reload(store->save, err);
+    if (result == 0)
+        note_reading(store, before);
+    tfs_facts_unref(before);
     if (result == -ENOMEM)
         return result;
-    if (result < 0 && !was_broken)
+    store->disk = result < 0 ? TFS_DISK_LOST : TFS_DISK_READ;
+    if (result < 0 && !was_lost)
         tfs_store_log(store, err);
-    if (result > 0 || (result < 0 && !was_broken))
+    if (was_lost != (result < 0))
         turned(store);
     return result < 0 ? -EIO : 0;
 }
@@ -109,14 +102,14 @@ void tfs_store_mend(struct tfs_store *store)
 {
     struct tfs_error ignored = {0};
 
-    if (store->broken == 0)
+    if (store->disk != TFS_DISK_LOST)
         return;
     pthread_mutex_lock(&store->io);
-    bool same = store->save->container->changed(store->save, NULL, &ignored) == 0;
+    if (store->save->container->changed(store->save, NULL, &ignored) == 0)
+        store->disk = tfs_doc_same(store->save->doc, store->saved) ? TFS_DISK_SHOWN : TFS_DISK_READ;
     pthread_mutex_unlock(&store->io);
-    if (!same)
+    if (store->disk == TFS_DISK_LOST)
         return;
-    store->broken = 0;
     turned(store);
     tell(store, "can be read again");
 }
@@ -130,14 +123,13 @@ int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
         return 0;
     if (store->shown == committed)
         return show_saved(store, err);
-    store->unshown = true;
+    store->disk = TFS_DISK_READ;
     if (tfs_store_rebase(store, store->save->doc, committed, store->shown, &doc, err) < 0 ||
         tfs_store_reserve(store, doc, err) < 0) {
         tfs_doc_unref(doc);
         return err->code;
     }
     tfs_store_publish(store, doc, true);
-    store->unshown = false;
     return 0;
 }
 
@@ -324,7 +316,8 @@ static int make_record(struct tfs_store *store, struct tfs_doc *held, const stru
             tfs_edit_common(&t.theirs, after->common);
         struct tfs_doc *more = tfs_edit_finish(&t.theirs);
         if (more->version != held->version)
-            tfs_record_make_foreign(store->save, held, more, store->unshown, now, record, err);
+            tfs_record_make_foreign(store->save, held, more, store->disk == TFS_DISK_READ, now,
+                                    record, err);
         tfs_doc_unref(more);
     }
     tfs_edit_release(&t.theirs);
@@ -340,7 +333,7 @@ static int store_aside(struct tfs_store *store, const struct tfs_recovery *journ
     if (stored < 0)
         fail_aside(stored, err);
     else
-        say_kept(store, store->unshown, directory);
+        say_kept(store, store->disk == TFS_DISK_READ, directory);
     free(directory);
     return err->code;
 }
@@ -380,7 +373,6 @@ static int sort_edits(struct tfs_store *store, struct taking *t, struct tfs_doc 
         if (aside != NULL && theirs->version != old->version)
             *aside = tfs_doc_ref(theirs);
         tfs_store_publish(store, tfs_doc_ref(doc), true);
-        store->unshown = false;
         foreign_release(store);
         tell(store, "changed by another program, read again");
     }
@@ -395,7 +387,6 @@ static int take_theirs(struct tfs_store *store, struct tfs_doc **aside, struct t
 {
     struct taking t = {.store = store, .err = err};
 
-    store->unshown = true;
     if (tfs_edit_open(store->save->doc, &t.ours, err) < 0)
         return err->code;
     tfs_edit_keep_slots(&t.ours, store->key_count);
@@ -413,7 +404,7 @@ bool tfs_store_may_conflict(struct tfs_store *store)
 {
     struct tfs_error ignored = {0};
 
-    if (store->broken != 0 || store->unshown)
+    if (store->disk != TFS_DISK_SHOWN)
         return true;
     if (tfs_container_is_database(store->save->container))
         return false;
@@ -430,7 +421,7 @@ static int look(struct tfs_store *store, struct tfs_doc **aside, struct tfs_erro
     struct tfs_error ignored = {0};
     const bool changed = store->save->container->changed(store->save, NULL, &ignored) != 0;
 
-    if (!changed && !store->unshown)
+    if (!changed && store->disk != TFS_DISK_READ)
         return 0;
     int result = changed ? find_changed(store, err) : 0;
     if (result == 0 && changed)

@@ -53,7 +53,7 @@ static void set_journaled(struct tfs_store *store, struct tfs_doc *base, struct 
     tfs_doc_unref(store->journaled);
     store->journal_base = base;
     store->journaled = doc;
-    store->journal_behind = false;
+    store->journal_state = doc != NULL ? TFS_JOURNAL_LEADS : TFS_JOURNAL_ABSENT;
 }
 
 static void count_edits(struct tfs_store *store, size_t edits)
@@ -119,8 +119,10 @@ static bool is_overgrown(struct tfs_store *store)
 /* Is there a journal that more can be appended to? */
 static bool goes_on(struct tfs_store *store)
 {
-    return store->journal != NULL && !store->journal_unsure && !is_broken(store) &&
-           !is_overgrown(store) && store->journal_base->version == store->saved->version;
+    return (store->journal_state == TFS_JOURNAL_LEADS ||
+            store->journal_state == TFS_JOURNAL_BEHIND) &&
+           !is_broken(store) && !is_overgrown(store) &&
+           store->journal_base->version == store->saved->version;
 }
 
 /* `written`: it leads also from what is being written. */
@@ -136,9 +138,10 @@ static int make_record(struct tfs_store *store, const struct tfs_doc *from, bool
 
 static int append(struct tfs_store *store, struct tfs_error *err)
 {
+    const bool behind = store->journal_state == TFS_JOURNAL_BEHIND;
     struct tfs_buf record = {0};
 
-    if (make_record(store, store->journaled, store->journal_behind, &record, err) == 0) {
+    if (make_record(store, store->journaled, behind, &record, err) == 0) {
         pthread_mutex_lock(&store->journal_lock);
         if (tfs_journal_append(store->journal, TFS_JOURNAL_EDIT, tfs_buf_span(&record), err) == 0)
             tfs_journal_sync(store->journal, err);
@@ -193,14 +196,13 @@ static int begin(struct tfs_store *store, struct tfs_error *err)
     if (store->journal_beside == NULL)
         return tfs_fail_memory(err);
     if (make_record(store, store->saved, true, &record, err) == 0 && find_hash(store, err) == 0) {
-        store->journal_unsure = true;
+        store->journal_state = TFS_JOURNAL_UNSURE;
         store->first = tfs_buf_span(&record);
         create_journal(store, err);
     }
     tfs_buf_release(&record);
     if (err->code < 0)
         return err->code;
-    store->journal_unsure = false;
     store->journal_begun = size_of(store);
     set_journaled(store, store->saved, store->shown);
     return 0;
@@ -308,8 +310,9 @@ void tfs_store_journal_mark(struct tfs_store *store)
         tfs_journal_append(store->journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &ignored) == 0;
     pthread_mutex_unlock(&store->journal_lock);
     store->journal_marked = store->journal_edits;
-    store->journal_behind =
-        store->journal != NULL && store->journaled->version != store->shown->version;
+    if (store->journal_state == TFS_JOURNAL_LEADS &&
+        store->journaled->version != store->shown->version)
+        store->journal_state = TFS_JOURNAL_BEHIND;
 }
 
 void tfs_store_journal_unmark(struct tfs_store *store, bool saved)
@@ -348,23 +351,22 @@ void tfs_store_journal_settle(struct tfs_store *store)
 {
     struct tfs_error err = {0};
 
-    if ((store->journal == NULL && !store->journal_unsure) || tfs_store_is_rewriting(store))
+    if (store->journal_state == TFS_JOURNAL_ABSENT || tfs_store_is_rewriting(store))
         return;
     /* Our edits stand on another save now: the old journal would set them aside after a crash. */
-    if (tfs_store_differs(store) && !store->unshown && store->journal != NULL &&
+    if (tfs_store_differs(store) && store->disk != TFS_DISK_READ && store->journal != NULL &&
         store->journal_base->version != store->saved->version) {
         if (tfs_store_journal_add(store, &err) < 0)
             tfs_store_log(store, &err);
         return;
     }
-    if (tfs_store_differs(store) || store->unshown)
+    if (tfs_store_differs(store) || store->disk == TFS_DISK_READ)
         return;
     int result = remove_journal(store, &err);
     if (result == -ENOMEM)
         return; /* tried again with the next batch, and at the end */
     if (result < 0)
         tfs_store_log(store, &err);
-    store->journal_unsure = false;
     let_go(store);
 }
 
@@ -372,7 +374,7 @@ void tfs_store_journal_take_back(struct tfs_store *store)
 {
     struct tfs_error err = {0};
 
-    if (is_possible(store) && (store->journal != NULL || store->journal_unsure) &&
+    if (is_possible(store) && store->journal_state != TFS_JOURNAL_ABSENT &&
         tfs_store_differs(store) && tfs_store_journal_add(store, &err) < 0)
         tfs_store_log(store, &err);
 }

@@ -6,6 +6,7 @@
  *   RESTS    tfs_store_rewrite_begin    WRITES
  *   WRITES   the writer is done         ENDED, and the store's thread is woken
  *   ENDED    tfs_store_rewrite_end      RESTS
+ *   RESTS    tfs_store_rewriter_stop    LEAVES
  *
  * From WRITES to ENDED the save and its container are the writer's: the store's thread applies
  * edits, which only fetch chunks, reads regions that nobody has asked for before (the document of
@@ -40,11 +41,11 @@ static void *run(void *arg)
     struct tfs_rewrite_work *r = &store->rewrite;
 
     pthread_mutex_lock(&store->lock);
-    for (;;) {
-        while (r->state != TFS_REWRITE_WRITES && !r->stop)
+    while (r->state != TFS_REWRITE_LEAVES) {
+        if (r->state != TFS_REWRITE_WRITES) {
             pthread_cond_wait(&store->rewrite.work, &store->lock);
-        if (r->state != TFS_REWRITE_WRITES)
-            break;
+            continue;
+        }
         pthread_mutex_unlock(&store->lock);
         write_save(store);
         pthread_mutex_lock(&store->lock);
@@ -70,10 +71,7 @@ void tfs_store_rewriter_stop(struct tfs_store *store)
 
     if (!r->started)
         return;
-    pthread_mutex_lock(&store->lock);
-    r->stop = true;
-    pthread_cond_signal(&store->rewrite.work);
-    pthread_mutex_unlock(&store->lock);
+    set_state(store, TFS_REWRITE_LEAVES);
     pthread_join(r->thread, NULL);
     r->started = false;
 }

@@ -31,15 +31,34 @@
 
 #define TFS_POLL_MS 1000
 
-enum tfs_rewrite_state { TFS_REWRITE_RESTS, TFS_REWRITE_WRITES, TFS_REWRITE_ENDED };
+/* The save on disk. */
+enum tfs_disk_state {
+    TFS_DISK_SHOWN, /* what it says is `saved`, and what is shown stands on that */
+    TFS_DISK_READ,  /* save->doc is what it says, and could not be shown yet: nothing is edited */
+    TFS_DISK_LOST,  /* it cannot be read: every file answers EIO */
+};
+
+/* The journal. */
+enum tfs_journal_state {
+    TFS_JOURNAL_ABSENT,
+    TFS_JOURNAL_LEADS,  /* from `journal_base` to `journaled` */
+    TFS_JOURNAL_BEHIND, /* the same, and not from what is written now */
+    TFS_JOURNAL_UNSURE, /* what has its name may hold more than was accepted, or less */
+};
+
+enum tfs_rewrite_state {
+    TFS_REWRITE_RESTS,
+    TFS_REWRITE_WRITES,
+    TFS_REWRITE_ENDED,
+    TFS_REWRITE_LEAVES,
+};
 
 /* A rewrite of the save: rewrite.c. */
 struct tfs_rewrite_work {
     pthread_t thread;
     bool started;                 /* else the store's thread writes itself */
-    pthread_cond_t work;          /* `state` or `stop` changed */
-    enum tfs_rewrite_state state; /* guarded by the store's lock, as is `stop` */
-    bool stop;
+    pthread_cond_t work;          /* `state` changed */
+    enum tfs_rewrite_state state; /* guarded by the store's lock */
     struct tfs_doc *doc; /* what is written, until RESTS; NULL: nothing. The thread's own, as: */
     struct tfs_doc *completed; /* the same with chunks that were read since; else `doc` again */
     struct tfs_doc *base;      /* what was saved when the first of those were read; else NULL */
@@ -52,7 +71,7 @@ struct tfs_store {
     struct tfs_save *save;
     struct tfs_store_options options;
     struct tfs_store_client client;
-    _Atomic int broken; /* the save on disk cannot be read any more: negative errno */
+    _Atomic enum tfs_disk_state disk; /* changed by the thread alone */
     pthread_mutex_t io;
 
     pthread_mutex_t lock;
@@ -74,7 +93,6 @@ struct tfs_store {
     /* The thread's own. */
     pthread_t thread;
     bool started;
-    bool unshown; /* save->doc was read, but could not be shown yet: nothing is edited before */
     struct tfs_key *changed_files; /* that others changed, until what they wrote is shown */
     size_t changed_count;
     char *left; /* what a person has to know of edits that are not in the save; NULL: nothing */
@@ -85,14 +103,12 @@ struct tfs_store {
     struct tfs_doc *journal_base, *journaled; /* set with `journal` */
     struct tfs_span first;                    /* edit of a journal that is being made */
     uint64_t journal_begun;                   /* its size when it was made */
-    bool journal_unsure;   /* what has its name may hold more than was accepted */
-    bool journal_behind;   /* it does not lead from what is written now to `journaled` */
+    enum tfs_journal_state journal_state;
     size_t journal_marked; /* edits before the mark of the rewrite under way */
     struct tfs_hash hash;  /* of what the save holds as document `hash_version` */
     uint64_t hash_version; /* 0: not known */
     struct tfs_pace pace;  /* when the save follows */
-    int64_t poll_deadline;
-    bool polls; /* that time has come */
+    int64_t poll_deadline; /* when the save is looked at next */
 };
 
 /* ---- store.c ---- */

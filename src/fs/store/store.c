@@ -24,9 +24,9 @@ bool tfs_store_read_only(const struct tfs_store *store)
     return store->options.read_only;
 }
 
-int tfs_store_broken(const struct tfs_store *store)
+bool tfs_store_broken(const struct tfs_store *store)
 {
-    return store->broken;
+    return store->disk == TFS_DISK_LOST;
 }
 
 bool tfs_store_key(struct tfs_store *store, uint32_t slot, struct tfs_key *key)
@@ -84,7 +84,7 @@ bool tfs_store_current(struct tfs_store *store, const struct tfs_key *chunk)
         return true;
     const bool changed = store->save->container->changed(store->save, chunk, &ignored) != 0;
     pthread_mutex_unlock(&store->io);
-    return !changed && store->broken == 0;
+    return !changed && !tfs_store_broken(store);
 }
 
 /* ---- its state, by the thread ---------------------------------------------------------------- */
@@ -169,6 +169,8 @@ static void publish(struct tfs_store *store, struct tfs_publication change)
         store->client.publish(store->client.arg, store, &change);
     else
         tfs_store_show(store, &change);
+    if (change.reread)
+        store->disk = TFS_DISK_SHOWN;
     tfs_doc_unref(change.before);
     tfs_doc_unref(change.after);
 }
@@ -189,7 +191,7 @@ void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc,
 
 int tfs_store_edit(struct tfs_store *store, struct tfs_edit *edit, struct tfs_error *err)
 {
-    if (store->broken != 0)
+    if (tfs_store_broken(store))
         return tfs_fail(err, -EIO, "the save cannot be read now");
     int result = tfs_edit_open(store->shown, edit, err);
 

@@ -109,8 +109,8 @@ bool tfs_store_key(struct tfs_store *store, uint32_t slot, struct tfs_key *key);
 uint32_t tfs_store_slots(struct tfs_store *store); /* all are below */
 /* Owner, mode and times of the save. */
 void tfs_store_stat(struct tfs_store *store, struct stat *st);
-/* The save on disk cannot be read any more: negative errno; else 0. */
-int tfs_store_broken(const struct tfs_store *store);
+/* The save on disk cannot be read now. */
+bool tfs_store_broken(const struct tfs_store *store);
 /* Is something shown that is not on disk? */
 bool tfs_store_unsaved(struct tfs_store *store);
 /* Of one that was stopped: what a person has to know of edits that are not in the save. NULL: there

@@ -287,7 +287,7 @@ static void make_durable(struct tfs_store *store, struct tfs_job *jobs, enum rou
 /* An edit of what is shown would take back what others wrote. */
 static int apply_job(struct tfs_store *store, struct tfs_job *job, int outside, bool last)
 {
-    if (store->unshown)
+    if (store->disk == TFS_DISK_READ)
         return outside < 0 ? outside : -ENOMEM;
     return job->kind->apply != NULL ? job->kind->apply(job, last) : 0;
 }
@@ -312,23 +312,35 @@ static bool read_what_is_known(struct tfs_store *store, const struct tfs_job *jo
     return known;
 }
 
+/* Once a second. */
+static bool is_time_to_look(struct tfs_store *store)
+{
+    const int64_t now = tfs_store_now(store);
+
+    if (store->poll_deadline > now)
+        return false;
+    store->poll_deadline = now + TFS_POLL_MS;
+    return true;
+}
+
 /* Looks at the save on disk before edits are put on what is shown of it. While it is written, the
  * writer does; to hear that it was written needs no look. */
 static int look_outside(struct tfs_store *store, const struct tfs_job *jobs, bool last)
 {
+    const bool polls = is_time_to_look(store) || last;
     struct tfs_error err = {0};
     int outside = 0;
 
-    if (tfs_store_is_rewriting(store) || (jobs == NULL && !store->polls && !last))
+    if (tfs_store_is_rewriting(store) || (jobs == NULL && !polls))
         return 0;
     tfs_store_mend(store);
-    if (!store->polls && !last && !store->unshown && read_what_is_known(store, jobs))
+    if (!polls && store->disk != TFS_DISK_READ && read_what_is_known(store, jobs))
         return 0;
-    const bool waited = store->unshown;
+    const enum tfs_disk_state before = store->disk;
     /* With edits under way the rewrite decides what to do about a changed save. */
-    if (store->unshown || !is_editing(store, jobs))
+    if (before == TFS_DISK_READ || !is_editing(store, jobs))
         outside = tfs_store_look(store, NULL, &err);
-    if (outside < 0 && err.text[0] != '\0' && !(waited && store->unshown))
+    if (outside < 0 && store->disk == TFS_DISK_READ && before != TFS_DISK_READ)
         tfs_store_log(store, &err);
     return outside;
 }
@@ -461,12 +473,8 @@ static int64_t tick(struct tfs_store *store, bool last)
  * nothing else to do? */
 static bool is_due(struct tfs_store *store)
 {
-    const int64_t now = tfs_store_now(store);
-
-    store->polls = store->poll_deadline <= now;
-    if (store->polls)
-        store->poll_deadline = now + TFS_POLL_MS;
-    return store->polls || is_rewrite_due(store) || has_rewrite_ended(store);
+    return store->poll_deadline <= tfs_store_now(store) || is_rewrite_due(store) ||
+           has_rewrite_ended(store);
 }
 
 static void run_last(struct tfs_store *store)
