@@ -73,6 +73,9 @@ static int text_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs
 {
     (void)save;
     happens(FAKE_GET);
+    const int fail = atomic_exchange(&fake_disk.get, 0);
+    if (fail != 0)
+        return tfs_fail(err, fail, "the fake cannot be read");
     tfs_buf_add_span(out, text_of(tfs_doc_find(doc, at.key)));
     return tfs_buf_check(out, err);
 }

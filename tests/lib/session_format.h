@@ -20,6 +20,7 @@ enum fake_moment { FAKE_GET, FAKE_PUT, FAKE_COMMIT, FAKE_MOMENTS };
 /* The disk of a fake save. Tests set it while the session works. */
 struct fake_disk {
     _Atomic int commits;            /* that were successful */
+    _Atomic int get;                /* the next text that is rendered fails with this code */
     _Atomic int fail;               /* the next commits fail with this code, 0: none */
     _Atomic int changed;            /* another program wrote the save */
     _Atomic int looks;              /* how often that was asked */

@@ -25,13 +25,15 @@ enum file { RAW, WORDS, NOTE, FILES };
 static const char *const file_names[FILES] = {"raw.bin", "text.txt", "part/note.txt"};
 static const int places[] = {0, 1, -2};
 
-#define CHUNKS 3
+#define CHUNKS  3
+#define UNKNOWN "\2" /* `base` of a draft that lacks what others wrote */
 
 struct open_file {
     struct tfs_handle *handle; /* NULL: not open */
     uint64_t id;
     int chunk;
     enum file file;
+    unsigned opened; /* the step */
     bool writer, append, cut;
     bool gone;
     bool draft, dirty, refused, unborn;
@@ -132,20 +134,25 @@ static int accept(int chunk, enum file file, const char *text)
     for (size_t i = 0; file == WORDS && text[i] != '\0'; i++)
         blob[i] = (char)tolower((unsigned char)blob[i]);
     for (int i = 0; i < HANDLES; i++)
-        if (m.open[i].chunk == chunk && m.open[i].file == file && !m.open[i].gone)
+        if (m.open[i].unborn && m.open[i].chunk == chunk && m.open[i].file == file) {
             m.open[i].unborn = false;
+            snprintf(m.open[i].base, TEXT, UNKNOWN);
+        }
     return 0;
 }
 
 /* ---- drafts ---------------------------------------------------------------------------------- */
 
+/* The one that was opened first. */
 static struct open_file *unborn_of(int chunk, enum file file)
 {
+    struct open_file *first = NULL;
+
     for (int i = 0; i < HANDLES; i++)
         if (m.open[i].handle != NULL && m.open[i].unborn && m.open[i].chunk == chunk &&
-            m.open[i].file == file && !m.open[i].gone)
-            return &m.open[i];
-    return NULL;
+            m.open[i].file == file && (first == NULL || m.open[i].opened < first->opened))
+            first = &m.open[i];
+    return first;
 }
 
 /* What the file says to a program without a draft. */
@@ -162,6 +169,7 @@ static void begin(struct open_file *f)
         snprintf(f->base, TEXT, "%s", shown(f->chunk, f->file));
     snprintf(f->text, TEXT, "%s", f->gone ? f->base : seen(f->chunk, f->file));
     f->accepted = strlen(f->text);
+    f->unborn = !f->gone && unborn_of(f->chunk, f->file) != NULL;
     f->draft = true;
 }
 
@@ -170,11 +178,11 @@ static int commit(struct open_file *f)
 {
     const char *now = shown(f->chunk, f->file);
     char merged[2 * TEXT];
+    bool behind = false;
     int result;
 
     if (!f->draft || !(f->dirty || f->refused))
         return 0;
-    snprintf(merged, sizeof(merged), "%s", f->text);
     if (f->gone)
         result = -ESTALE;
     else if (f->cut || strcmp(now, f->base) == 0)
@@ -185,14 +193,14 @@ static int commit(struct open_file *f)
         snprintf(merged, sizeof(merged), "%s%s", strcmp(now, ABSENT) == 0 ? "" : now,
                  f->text + f->accepted);
         result = accept(f->chunk, f->file, merged);
+        behind = true;
     }
     f->dirty = false;
     f->refused = result < 0;
     if (result < 0)
         return result;
     memset(f->wrote, 0, sizeof(f->wrote));
-    snprintf(f->text, TEXT, "%.*s", TEXT - 1, merged);
-    snprintf(f->base, TEXT, "%s", shown(f->chunk, f->file));
+    snprintf(f->base, TEXT, "%s", behind ? UNKNOWN : shown(f->chunk, f->file));
     f->accepted = strlen(f->text);
     f->cut = f->cut && !f->append;
     return 0;
@@ -221,14 +229,16 @@ static void open_one(struct open_file *f)
 
     if (absent && how == O_RDONLY)
         return;
-    *f = (struct open_file){.chunk = chunk, .file = file};
+    *f = (struct open_file){.chunk = chunk, .file = file, .opened = m.step};
     f->handle = open_path(path_of(chunk, file), how);
     same("look", look(path_of(chunk, file), &attr), 0);
     f->id = attr.id;
     f->writer = how != O_RDONLY;
     f->append = (how & O_APPEND) != 0;
-    f->cut = f->dirty = f->draft = (how & O_TRUNC) != 0 || absent;
+    f->dirty = f->draft = (how & O_TRUNC) != 0 || absent;
+    f->cut = absent ? !f->append : (how & O_TRUNC) != 0;
     f->unborn = absent;
+    snprintf(f->base, TEXT, "%s", ABSENT);
 }
 
 /* Its name is not there any more, and nobody has said what becomes of it. */

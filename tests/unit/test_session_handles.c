@@ -12,6 +12,7 @@
 #include "session_case.h"
 
 #define TEXT     "chunks/0_0_0/text.txt"
+#define NOTE     "chunks/0_0_0/part/note.txt"
 #define REJECTED ".terrainfs/rejected/" TEXT
 
 /* ---- who sees what, and who commits ---------------------------------------------------------- */
@@ -483,6 +484,139 @@ START_TEST(session_appends_what_was_written_while_it_appended_behind_others)
 }
 END_TEST
 
+static void cut_other(void)
+{
+    const struct stat values = {.st_size = 0};
+    struct tfs_attr attr;
+    ck_assert_int_eq(set(TEXT, other_handle, &values, TFS_SET_SIZE, &attr), 0);
+    ck_assert_int_eq(write_as(other_handle, 1, 0, "x"), 0);
+}
+
+static void cut_other_shorter(void)
+{
+    const struct stat values = {.st_size = 2};
+    struct tfs_attr attr;
+    ck_assert_int_eq(set(TEXT, other_handle, &values, TFS_SET_SIZE, &attr), 0);
+}
+
+/* Shorter than what others wrote meanwhile, and than what was taken. */
+START_TEST(session_takes_a_draft_that_is_cut_while_it_is_appended_behind_others)
+{
+    other_handle = open_path(TEXT, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_as(other_handle, 1, 0, "abc"), 0);
+    ck_assert_int_eq(put(TEXT, "other"), 0);
+    fake_disk.during[FAKE_PUT] = cut_other;
+    ck_assert_int_eq(flush_as(other_handle, 1), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "otherabc");
+    ck_assert_int_eq(put(TEXT, "more"), 0);
+    ck_assert_int_eq(flush_as(other_handle, 1), 0); /* it was cut to 0 */
+    ck_assert_str_eq(fake_blob(save->doc, 0), "x");
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+START_TEST(session_refuses_a_draft_that_is_cut_shorter_while_it_is_appended_behind_others)
+{
+    other_handle = open_path(TEXT, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_as(other_handle, 1, 0, "abc"), 0);
+    ck_assert_int_eq(put(TEXT, "other"), 0);
+    fake_disk.during[FAKE_PUT] = cut_other_shorter;
+    ck_assert_int_eq(flush_as(other_handle, 1), 0);
+    ck_assert_int_eq(flush_as(other_handle, 1), -ESTALE); /* it never had what others wrote */
+    ck_assert_str_eq(fake_blob(save->doc, 0), "otherabc");
+    ck_assert_str_eq(cat(REJECTED), "ze");
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+/* What was written from the start again is no appending behind what was taken. */
+START_TEST(session_takes_all_of_a_draft_that_is_cut_while_it_is_taken)
+{
+    other_handle = open_path(TEXT, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_as(other_handle, 1, 0, "abc"), 0);
+    fake_disk.during[FAKE_PUT] = cut_other;
+    ck_assert_int_eq(flush_as(other_handle, 1), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "zeroabc");
+    ck_assert_int_eq(put(TEXT, "other"), 0);
+    ck_assert_int_eq(flush_as(other_handle, 1), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "x");
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+/* A refused draft is still one that was cut to 0, or not. */
+START_TEST(session_appends_again_what_was_refused_behind_others)
+{
+    other_handle = open_path(TEXT, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_as(other_handle, 1, 0, "abc"), 0);
+    ck_assert_int_eq(put(TEXT, "other"), 0);
+    fake_disk.changed = 1; /* to what cannot be read */
+    ck_assert_int_eq(flush_as(other_handle, 1), -EIO);
+    fake_disk.changed = 0;
+    ck_assert_int_eq(flush_as(other_handle, 1), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "otherabc");
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
+/* A database that another program holds locked for a moment. */
+START_TEST(session_appends_behind_nothing_that_it_cannot_read)
+{
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(handle, 0, "abc"), 0);
+    ck_assert_int_eq(put(TEXT, "other"), 0);
+    fake_disk.get = -EBUSY;
+    ck_assert_int_eq(flush(handle), -EBUSY);
+    ck_assert_int_eq(flush(handle), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "otherabc");
+    tfs_session_release(session, handle);
+}
+END_TEST
+
+/* Programs append to a note that is not there: who created it cut nothing. */
+START_TEST(session_appends_to_a_created_file_behind_who_was_faster)
+{
+    struct tfs_handle *first = open_path(NOTE, O_WRONLY | O_APPEND);
+    struct tfs_handle *second = open_path(NOTE, O_WRONLY | O_APPEND);
+    struct tfs_handle *third = open_path(NOTE, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(first, 0, "one"), 0);
+    ck_assert_int_eq(write_text(second, 0, "two"), 0);
+    ck_assert_int_eq(write_text(third, 0, "three"), 0);
+    ck_assert_int_eq(close_file(second), 0);
+    ck_assert_int_eq(close_file(first), 0);
+    ck_assert_int_eq(close_file(third), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "zero|twoonethree");
+}
+END_TEST
+
+/* Its name has no text until who created it closes: what the hidden name had is nobody's. */
+START_TEST(session_appends_behind_who_created_a_name_that_was_unlinked)
+{
+    ck_assert_int_eq(unlink_path(TEXT), 0);
+    struct tfs_handle *creator = open_path(TEXT, O_WRONLY);
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(handle, 0, "more"), 0);
+    ck_assert_int_eq(write_text(creator, 0, "zero"), 0);
+    ck_assert_int_eq(close_file(creator), 0);
+    ck_assert_int_eq(close_file(handle), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "zeromore");
+}
+END_TEST
+
+/* What came behind the text that a rename checked is appended, also behind others. */
+START_TEST(session_appends_what_was_written_during_a_rename_behind_others)
+{
+    other_handle = open_path("t", O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write_text(other_handle, 0, "abc"), 0);
+    fake_disk.during[FAKE_COMMIT] = append_more;
+    ck_assert_int_eq(rename_path("t", TEXT), 0);
+    ck_assert_int_eq(put(TEXT, "other"), 0);
+    ck_assert_int_eq(flush(other_handle), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "otherdef");
+    tfs_session_release(session, other_handle);
+}
+END_TEST
+
 /* ---- on the way to a journal ----------------------------------------------------------------- */
 
 static bool answered_early;
@@ -714,6 +848,14 @@ static const TTest *const *const tests[] = {
     &session_flush_waits_for_a_validation_under_way,
     &session_takes_what_was_written_while_it_took_a_draft,
     &session_appends_what_was_written_while_it_appended_behind_others,
+    &session_takes_a_draft_that_is_cut_while_it_is_appended_behind_others,
+    &session_refuses_a_draft_that_is_cut_shorter_while_it_is_appended_behind_others,
+    &session_takes_all_of_a_draft_that_is_cut_while_it_is_taken,
+    &session_appends_again_what_was_refused_behind_others,
+    &session_appends_behind_nothing_that_it_cannot_read,
+    &session_appends_to_a_created_file_behind_who_was_faster,
+    &session_appends_behind_who_created_a_name_that_was_unlinked,
+    &session_appends_what_was_written_during_a_rename_behind_others,
     &session_close_waits_for_the_journal_that_another_close_writes,
     &session_close_hears_that_neither_journal_nor_save_can_be_written,
     &session_close_during_a_validation_keeps_refused_bytes,

@@ -192,5 +192,10 @@ void tfs_draft_stands_on(struct tfs_draft *draft, struct tfs_doc *doc, const str
     draft->doc = doc;
     draft->node = *node;
     draft->stamp = stamp;
-    draft->accepted = tfs_draft_size(draft);
+}
+
+void tfs_draft_lacks_text(struct tfs_draft *draft)
+{
+    tfs_doc_unref(draft->doc);
+    draft->doc = NULL;
 }

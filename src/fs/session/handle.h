@@ -33,15 +33,15 @@ struct tfs_owner {
 struct tfs_draft {
     enum tfs_draft_state state;
     bool cut;    /* to 0: it takes the place of whatever others made of the file meanwhile */
-    bool unborn; /* its name was created, and has no accepted text yet */
+    bool unborn; /* the name was created, and has no accepted text yet */
     bool stays;  /* there was no room for it in a file: it is in memory, however large */
     struct tfs_buf bytes;
     struct tfs_sparse *sparse; /* has the bytes; NULL: they are in memory */
     /* What it began from, or what its last commit made: the file as it was there. */
-    struct tfs_doc *doc;
+    struct tfs_doc *doc; /* NULL: the draft lacks what others wrote */
     struct tfs_node node;
     uint64_t stamp;
-    uint64_t accepted;       /* bytes before this are not its own, or are in the save */
+    uint64_t accepted;       /* bytes before this are not its own, or are taken */
     uint64_t scanned, lines; /* bytes that were looked at while they were appended */
     uint64_t writes;
     struct tfs_owner owners[TFS_OWNERS]; /* with writes that no commit point has taken */
@@ -77,6 +77,8 @@ void tfs_draft_saved(struct tfs_draft *draft, uint64_t writes);
 /* The file is `node` in `doc` with that stamp, and its text is in the draft. */
 void tfs_draft_stands_on(struct tfs_draft *draft, struct tfs_doc *doc, const struct tfs_node *node,
                          uint64_t stamp);
+/* It lacks what others wrote: it can only be put behind that, or in its place. */
+void tfs_draft_lacks_text(struct tfs_draft *draft);
 
 /* ---- open files ------------------------------------------------------------------------------ */
 

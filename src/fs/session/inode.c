@@ -198,8 +198,10 @@ struct tfs_draft *tfs_inode_unborn(const struct tfs_inode *inode)
 void tfs_inode_is_born(struct tfs_inode *inode)
 {
     for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
-        if (h->draft != NULL)
+        if (h->draft != NULL && h->draft->unborn) {
             h->draft->unborn = false;
+            tfs_draft_lacks_text(h->draft);
+        }
 }
 
 void tfs_inode_part_handles(struct tfs_inode *inode)

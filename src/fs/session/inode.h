@@ -83,9 +83,9 @@ void tfs_inode_drop(struct tfs_inodes *inodes, struct tfs_inode *inode);
 
 /* Has anybody who writes it open? */
 bool tfs_inode_has_writer(const struct tfs_inode *inode);
-/* The draft of who created the name, until it has an accepted text; NULL: it has one. */
+/* The first draft of a name that was created, until it has an accepted text; NULL: it has one. */
 struct tfs_draft *tfs_inode_unborn(const struct tfs_inode *inode);
-/* It has an accepted text. */
+/* It has an accepted text, which no draft has that began before. */
 void tfs_inode_is_born(struct tfs_inode *inode);
 /* What its handles write from now on is refused: the name is not theirs any more. */
 void tfs_inode_part_handles(struct tfs_inode *inode);

@@ -19,6 +19,9 @@ static const char changed_sentence[] =
     "this file was changed by another file or program while it was written: what was written is "
     "not taken, and kept in " TFS_CONTROL_NAME "/rejected/; open the file again";
 
+static const char unread_sentence[] =
+    "it cannot be read now what this file shows, and what was written may not fit it";
+
 /* ---- what is taken --------------------------------------------------------------------------- */
 
 /* A draft, as it is taken. */
@@ -28,7 +31,7 @@ struct taking {
     struct tfs_sparse *pages; /* of such a one, which nobody writes to meanwhile */
     uint64_t size;
     bool merged;         /* `text` has what was appended behind what others wrote */
-    struct tfs_doc *doc; /* the file as it was when the draft began */
+    struct tfs_doc *doc; /* the file as it was when the draft began; NULL: not known */
     struct tfs_node then;
     uint64_t stamp;
     uint64_t accepted;
@@ -72,6 +75,9 @@ static bool begin_taking(struct tfs_commit_work *work, struct taking *t, struct 
     t->append = handle->append && draft->accepted != TFS_NOT_APPENDED;
     t->told = draft->state == TFS_DRAFT_REFUSED;
     work->writes = draft->writes;
+    /* From here on they say how it is cut while it is taken. */
+    draft->cut = false;
+    draft->accepted = t->size;
     return true;
 }
 
@@ -92,12 +98,15 @@ struct showing {
     struct tfs_blob *blob;
 };
 
+/* Nothing of a file that is not there. */
 static int try_shown(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     struct showing *c = call;
+    const struct tfs_branch *branch = tfs_ops_branch(s, c->node);
     uint64_t stamp;
 
-    return tfs_ops_bytes(s, need, c->node, &c->blob, &stamp);
+    const int exists = tfs_node_exists(branch->save, tfs_store_shown(branch->store), c->node);
+    return exists == 1 ? tfs_ops_bytes(s, need, c->node, &c->blob, &stamp) : exists;
 }
 
 /* Does it say what it said when the draft began? Where that cannot be found out any more: no.
@@ -109,9 +118,10 @@ static bool is_as_then(struct tfs_session *s, const struct taking *t, const stru
     struct tfs_error ignored = {0};
     struct tfs_blob *then = NULL;
 
-    if (t->doc == NULL || shown == NULL)
-        return t->doc != NULL && tfs_node_exists(view.save, t->doc, &t->then) == 0;
-    const bool same = tfs_views_render(&s->views, &view, &then, &ignored) == 0 &&
+    if (t->doc != NULL && tfs_node_exists(view.save, t->doc, &t->then) == 0)
+        return shown == NULL;
+    const bool same = t->doc != NULL && shown != NULL &&
+                      tfs_views_render(&s->views, &view, &then, &ignored) == 0 &&
                       tfs_span_equal(tfs_blob_span(then), tfs_blob_span(shown));
     tfs_blob_unref(then);
     return same;
@@ -144,14 +154,15 @@ static int settle_with_others(struct tfs_work *work, struct taking *t, struct tf
 {
     struct tfs_session *s = work->branch->session;
     struct showing c = {&t->node, NULL};
+    const uint64_t now = tfs_views_stamp(&s->views, tfs_node_id(&t->node));
 
     if (t->gone)
         return tfs_fail(err, -ESTALE, "%s", gone_sentence);
-    if (t->cut || t->stamp == tfs_views_stamp(&s->views, tfs_node_id(&t->node)))
+    if (t->cut || (t->doc != NULL && t->stamp == now))
         return 0;
     int result = tfs_ops_run_as_read(s, try_shown, &c);
-    if (result == -ENOMEM)
-        return result;
+    if (result < 0)
+        return tfs_fail(err, result, "%s", unread_sentence);
     if (is_as_then(s, t, c.blob))
         result = 0;
     else if (!t->append)
@@ -177,27 +188,8 @@ static int put_text(struct tfs_work *work, struct taking *t, struct tfs_error *e
     return result;
 }
 
-/* The handle keeps its bytes as they were written; where they stand behind those of others now, it
- * has these, too. */
-static int show_merged(struct tfs_draft *draft, const struct taking *t)
-{
-    struct tfs_buf bytes = {0};
-
-    if (draft->sparse != NULL)
-        return -ENOMEM;
-    tfs_buf_add_span(&bytes, tfs_blob_span(t->text));
-    tfs_buf_add(&bytes, draft->bytes.data + t->size, draft->bytes.size - (size_t)t->size);
-    if (bytes.failed) {
-        tfs_buf_release(&bytes);
-        return -ENOMEM;
-    }
-    tfs_buf_release(&draft->bytes);
-    draft->bytes = bytes;
-    tfs_draft_skip_lines(draft);
-    return 0;
-}
-
-/* What the file shows is what the draft began from, from now on. */
+/* What the file shows is what the draft began from, from now on; not where the draft lacks what
+ * others wrote: what it gets goes behind them again. */
 static void accept(struct tfs_commit_work *work, const struct taking *t)
 {
     struct tfs_session *s = work->work.branch->session;
@@ -206,17 +198,16 @@ static void accept(struct tfs_commit_work *work, const struct taking *t)
     const uint64_t id = tfs_node_id(&t->node);
 
     (void)tfs_views_set_times(&s->views, id, NULL, &t->time);
-    tfs_draft_stands_on(draft, tfs_store_shown(work->work.branch->store), &t->node,
-                        tfs_views_stamp(&s->views, id));
-    draft->accepted = t->merged ? t->text->size : t->size;
+    tfs_inode_is_born(inode);
+    if (t->merged)
+        tfs_draft_lacks_text(draft);
+    else
+        tfs_draft_stands_on(draft, tfs_store_shown(work->work.branch->store), &t->node,
+                            tfs_views_stamp(&s->views, id));
     if (t->pages != NULL && t->pages == draft->sparse)
         tfs_sparse_accept(t->pages);
-    /* Else it has not what others wrote, and can only be refused. */
-    if (t->merged && show_merged(draft, t) < 0)
-        draft->stamp = TFS_STAMP_NONE;
-    draft->cut = draft->cut && !work->handle->append;
+    draft->cut = draft->cut || (t->cut && !work->handle->append);
     draft->state = draft->writes == work->writes ? TFS_DRAFT_CLEAN : TFS_DRAFT_DIRTY;
-    tfs_inode_is_born(inode);
     if (work->work.job.edited)
         tfs_ops_drop_rejected(s, inode);
 }
@@ -237,6 +228,14 @@ static int put_aside(struct tfs_session *s, const struct tfs_handle *handle, con
     return result;
 }
 
+/* Nothing of the draft was taken. */
+static void give_back(struct tfs_draft *draft, const struct taking *t)
+{
+    if (!draft->cut && draft->accepted == t->size)
+        draft->accepted = t->accepted;
+    draft->cut = draft->cut || t->cut;
+}
+
 /* Want of memory is no refusal: what was written waits for the next commit point. True: it is to be
  * told. */
 static bool refuse(struct tfs_commit_work *work, const struct taking *t, int result)
@@ -244,6 +243,7 @@ static bool refuse(struct tfs_commit_work *work, const struct taking *t, int res
     struct tfs_session *s = work->work.branch->session;
     struct tfs_draft *draft = work->handle->draft;
 
+    give_back(draft, t);
     if (result == -ENOMEM || (!t->told && put_aside(s, work->handle, t) < 0))
         return false;
     if (draft->writes == work->writes)

@@ -128,7 +128,10 @@ static int begin_draft(struct tfs_session *s, struct tfs_need *need, struct tfs_
     tfs_blob_unref(content);
     if (draft == NULL)
         return -ENOMEM;
-    tfs_draft_stands_on(draft, shown_of(s, &node), &node, stamp);
+    tfs_draft_stands_on(draft, inode->past != NULL ? inode->past : shown_of(s, &node), &node,
+                        stamp);
+    draft->accepted = tfs_draft_size(draft);
+    draft->unborn = inode->past == NULL && tfs_inode_unborn(inode) != NULL;
     if (handle->append)
         tfs_draft_skip_lines(draft);
     handle->draft = draft;

@@ -120,7 +120,17 @@ static int make_drafts(struct tfs_session *s, const struct tfs_rename_work *work
     return -ENOMEM;
 }
 
-/* They may have been written to since the text was checked. */
+/* It may have been written to since the text was checked: what is behind that was appended. */
+static void begin_draft(struct tfs_session *s, struct tfs_draft *draft, struct tfs_span checked)
+{
+    const struct tfs_span now = tfs_buf_span(&draft->bytes);
+    const struct tfs_span begin = {now.data, now.size < checked.size ? now.size : checked.size};
+
+    draft->accepted = tfs_span_equal(begin, checked) ? checked.size : TFS_NOT_APPENDED;
+    if (!tfs_span_equal(now, checked))
+        tfs_draft_wrote(draft, TFS_OWNER_ANY, tfs_views_now(&s->views));
+}
+
 static void begin_drafts(struct tfs_session *s, const struct tfs_rename_work *work)
 {
     struct tfs_inode *inode = work->work.inode;
@@ -131,8 +141,7 @@ static void begin_drafts(struct tfs_session *s, const struct tfs_rename_work *wo
         if (!goes_on(h) || h->draft == NULL)
             continue;
         tfs_draft_stands_on(h->draft, shown, &work->to, stamp);
-        if (!tfs_span_equal(tfs_buf_span(&h->draft->bytes), tfs_blob_span(work->text)))
-            tfs_draft_wrote(h->draft, TFS_OWNER_ANY, tfs_views_now(&s->views));
+        begin_draft(s, h->draft, tfs_blob_span(work->text));
     }
 }
 

@@ -154,14 +154,20 @@ static bool starts_from_text(struct tfs_session *s, const struct creating *c,
            tfs_node_exists(branch->save, tfs_store_shown(branch->store), node) == 1;
 }
 
-/* The name has no accepted text until what is written to it is taken. */
+/* The name has no accepted text until what is written to it is taken. Who appends to it cuts
+ * nothing: others may be faster. */
 static int begin_unborn(struct tfs_session *s, struct tfs_handle *handle)
 {
+    const struct tfs_node *node = &handle->inode->node;
     const int result = tfs_file_truncate(s, NULL, handle, 0, true);
 
-    if (result == 0 && handle->draft != NULL)
-        handle->draft->unborn = true;
-    return result;
+    if (result < 0 || handle->draft == NULL)
+        return result;
+    handle->draft->unborn = true;
+    handle->draft->cut = !handle->append;
+    tfs_draft_stands_on(handle->draft, tfs_store_shown(tfs_ops_branch(s, node)->store), node,
+                        tfs_views_stamp(&s->views, tfs_node_id(node)));
+    return 0;
 }
 
 /* A file of the schema that is not there: deleted, hidden in a new chunk, or optional and
