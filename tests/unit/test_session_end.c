@@ -131,6 +131,19 @@ START_TEST(session_end_keeps_the_newest_of_each_refused_text)
 }
 END_TEST
 
+/* Two programs that never close it: who opened it last is the last to say what it is. */
+START_TEST(session_end_takes_open_drafts_in_the_order_of_their_opening)
+{
+    struct tfs_handle *first = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    struct tfs_handle *last = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+
+    ck_assert_int_eq(write_text(last, 0, "last"), 0);
+    ck_assert_int_eq(write_text(first, 0, "first"), 0);
+    ck_assert_int_eq(tfs_session_finish(session), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "last");
+}
+END_TEST
+
 START_TEST(session_end_names_what_is_lost_but_hidden_files_and_backups)
 {
     struct tfs_attr attr;
@@ -177,6 +190,7 @@ static Suite *suite(void)
 #ifdef __GLIBC__
     tcase_add_test(c, session_end_finds_its_memory_in_the_heap_of_a_mount);
 #endif
+    tcase_add_test(c, session_end_takes_open_drafts_in_the_order_of_their_opening);
     tcase_add_test(c, session_end_names_what_is_lost_but_hidden_files_and_backups);
     tcase_add_test(c, session_is_refused_where_it_could_not_end);
     tcase_add_test(c, session_end_keeps_the_newest_of_each_refused_text);

@@ -278,8 +278,10 @@ int tfs_handle_open(struct tfs_inode *inode, bool writer, bool append, struct tf
     opened->inode = inode;
     opened->writer = writer;
     opened->append = append;
-    opened->next = inode->handles;
-    inode->handles = opened;
+    struct tfs_handle **end = &inode->handles;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = opened;
     *handle = opened;
     return 0;
 }

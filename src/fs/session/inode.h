@@ -40,7 +40,7 @@ struct tfs_inode {
     struct tfs_node node; /* its key may be old: the chunk may have been moved */
     struct tfs_scratch *scratch;
     uint64_t lookups;             /* by the kernel, of table ids */
-    struct tfs_handle *handles;   /* open, readers included */
+    struct tfs_handle *handles;   /* open, readers included, in the order of their opening */
     unsigned uses;                /* jobs and verbs under way that need it */
     struct tfs_open_array *array; /* of an array that is open for writing */
     struct tfs_doc *past;         /* of such a file: the document that it goes on with. Also while
