@@ -275,6 +275,21 @@ START_TEST(session_forgets_a_refused_document_when_its_file_is_mended)
 }
 END_TEST
 
+/* sed -i takes its temporary file away when it cannot be renamed. */
+START_TEST(session_keeps_a_text_that_a_rename_could_not_store)
+{
+    ck_assert_int_eq(put("t", "new"), 0);
+    fake_disk.fail = -ENOSPC;
+    ck_assert_int_eq(rename_path("t", TEXT), -ENOSPC);
+    fake_disk.fail = 0;
+    ck_assert_int_eq(unlink_path("t"), 0);
+    ck_assert_str_eq(cat(TEXT), "zero");
+    ck_assert_str_eq(cat(REJECTED), "new");
+    ck_assert_int_eq(put(TEXT, "good"), 0);
+    ck_assert(!exists(".terrainfs/rejected/chunks"));
+}
+END_TEST
+
 START_TEST(session_that_saw_every_refused_document_mended_ends_well)
 {
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "no 1 good"), -EBADMSG);
@@ -835,6 +850,7 @@ static const TTest *const *const tests[] = {
     &session_logs_what_cannot_be_moved_there,
     &session_says_when_something_was_refused,
     &session_forgets_a_refused_document_when_its_file_is_mended,
+    &session_keeps_a_text_that_a_rename_could_not_store,
     &session_that_saw_every_refused_document_mended_ends_well,
     &session_keeps_no_empty_document_aside,
     &session_keeps_a_refused_document_when_the_file_is_opened_again,

@@ -215,7 +215,7 @@ static void put_aside(struct tfs_session *s, const struct tfs_inode *inode,
         return;
     }
     pthread_mutex_lock(&s->lock);
-    (void)tfs_ops_put_aside(s, inode, tfs_blob_span(text));
+    (void)tfs_ops_put_aside(s, &inode->node, tfs_blob_span(text));
     pthread_mutex_unlock(&s->lock);
     tfs_blob_unref(text);
 }
@@ -316,7 +316,7 @@ int tfs_ops_commit_array(struct tfs_work *work, bool released)
     pthread_mutex_lock(&s->lock);
     take_answer(work, now.pages, result, tell);
     if (result == 0 && (work->job.edited || array->kept))
-        tfs_ops_drop_rejected(s, inode);
+        tfs_ops_drop_rejected(s, &inode->node);
     array->kept = result < 0 && (array->kept || tell);
     pthread_cond_broadcast(&s->answered);
     pthread_mutex_unlock(&s->lock);

@@ -209,23 +209,7 @@ static void accept(struct tfs_commit_work *work, const struct taking *t)
     draft->cut = draft->cut || (t->cut && !work->handle->append);
     draft->state = draft->writes == work->writes ? TFS_DRAFT_CLEAN : TFS_DRAFT_DIRTY;
     if (work->work.job.edited)
-        tfs_ops_drop_rejected(s, inode);
-}
-
-/* The path of its file, wherever the inode went. */
-static int put_aside(struct tfs_session *s, const struct tfs_handle *handle, const struct taking *t)
-{
-    struct tfs_buf path = {0};
-
-    if (!handle->gone)
-        return tfs_ops_put_aside(s, handle->inode, tfs_blob_span(t->text));
-    tfs_ops_node_path(s, &t->node, &path);
-    tfs_buf_u8(&path, 0);
-    const int result = path.failed ? -ENOMEM
-                                   : tfs_rejected_put(&s->rejected, (const char *)path.data,
-                                                      tfs_blob_span(t->text));
-    tfs_buf_release(&path);
-    return result;
+        tfs_ops_drop_rejected(s, &t->node);
 }
 
 /* Nothing of the draft was taken. */
@@ -244,7 +228,9 @@ static bool refuse(struct tfs_commit_work *work, const struct taking *t, int res
     struct tfs_draft *draft = work->handle->draft;
 
     give_back(draft, t);
-    if (result == -ENOMEM || (!t->told && put_aside(s, work->handle, t) < 0))
+    if (result == -ENOMEM)
+        return false;
+    if (!t->told && tfs_ops_put_aside(s, &t->node, tfs_blob_span(t->text)) < 0)
         return false;
     if (draft->writes == work->writes)
         draft->state = TFS_DRAFT_REFUSED;
@@ -539,7 +525,7 @@ static int apply_truncate(struct tfs_job *job, bool last)
         tfs_views_bump(&s->views, tfs_node_id(&c.node));
         tfs_inode_is_born(inode);
         if (job->edited)
-            tfs_ops_drop_rejected(s, inode);
+            tfs_ops_drop_rejected(s, &c.node);
     }
     pthread_mutex_unlock(&s->lock);
     tfs_blob_unref(c.blob);

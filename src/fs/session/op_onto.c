@@ -44,23 +44,6 @@ static void show_accepted(struct tfs_session *s, const struct tfs_rename_work *w
     tfs_inode_drop(&s->inodes, old);
 }
 
-/* The program may take its temp file away now (sed -i, rsync and patch do): what was rejected is
- * put aside, as after a close. */
-static void reject_rename(struct tfs_rename_work *work, const struct tfs_error *err)
-{
-    struct tfs_session *s = work->work.branch->session;
-    struct tfs_buf path = {0};
-
-    pthread_mutex_lock(&s->lock);
-    tfs_ops_node_path(s, &work->to, &path);
-    tfs_buf_u8(&path, 0);
-    if (!path.failed && err->code != -ENOMEM)
-        (void)tfs_rejected_put(&s->rejected, (const char *)path.data, tfs_blob_span(work->text));
-    pthread_mutex_unlock(&s->lock);
-    tfs_buf_release(&path);
-    tfs_ops_log_node(s, err, &work->to);
-}
-
 static int apply_rename(struct tfs_job *job, bool last)
 {
     struct tfs_rename_work *work = (struct tfs_rename_work *)job;
@@ -83,7 +66,7 @@ static int apply_rename(struct tfs_job *job, bool last)
         return result;
     result = tfs_ops_validate(&work->work, &work->to, tfs_blob_span(work->text), &err);
     if (result < 0)
-        reject_rename(work, &err);
+        tfs_ops_log_node(s, &err, &work->to);
     return result;
 }
 
@@ -195,6 +178,16 @@ static void move_name(struct tfs_session *s, const struct tfs_rename_work *work)
     tfs_notify_stale(s->notify, inode->id);
 }
 
+/* The program may take its temp file away now (sed -i, rsync and patch do): what could not be
+ * stored is put aside, as after a close. */
+static void keep_text(struct tfs_session *s, const struct tfs_rename_work *work)
+{
+    const struct tfs_job *job = &work->work.job;
+
+    if (job->result < 0 && job->result != -ENOMEM && (!job->edited || job->undone))
+        (void)tfs_ops_put_aside(s, &work->to, tfs_blob_span(work->text));
+}
+
 static void settle_rename(struct tfs_job *job)
 {
     struct tfs_rename_work *work = (struct tfs_rename_work *)job;
@@ -202,13 +195,14 @@ static void settle_rename(struct tfs_job *job)
 
     pthread_mutex_lock(&s->lock);
     tfs_ops_refresh(s, &work->to);
+    keep_text(s, work);
     /* The text is accepted; renamed once more, it finds itself there. */
     if (job->result == 0)
         job->result = prepare_names(s, work);
     if (job->result == 0) {
         move_name(s, work);
         if (job->edited)
-            tfs_ops_drop_rejected(s, work->work.inode);
+            tfs_ops_drop_rejected(s, &work->to);
     } else {
         show_accepted(s, work);
     }

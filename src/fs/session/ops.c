@@ -157,7 +157,7 @@ static void path_of_above(struct tfs_session *s, uint32_t number, struct tfs_buf
     tfs_buf_u8(out, '/');
 }
 
-void tfs_ops_node_path(struct tfs_session *s, const struct tfs_node *node, struct tfs_buf *out)
+static void path_of_node(struct tfs_session *s, const struct tfs_node *node, struct tfs_buf *out)
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
     size_t before = out->size;
@@ -192,7 +192,7 @@ void tfs_ops_path(struct tfs_session *s, uint64_t id, struct tfs_buf *out)
     if (inode != NULL && inode->scratch != NULL)
         path_of_scratch(s, inode->scratch, out);
     else if (tfs_ops_node(s, id, &node) == 0)
-        tfs_ops_node_path(s, &node, out);
+        path_of_node(s, &node, out);
 }
 
 /* ---- attempts -------------------------------------------------------------------------------- */
@@ -395,7 +395,7 @@ void tfs_ops_message_of(const struct tfs_branch *branch, const char *text)
 
     root.store = branch->number;
     pthread_mutex_lock(&s->lock);
-    tfs_ops_node_path(s, &root, &path);
+    path_of_node(s, &root, &path);
     pthread_mutex_unlock(&s->lock);
     if (path.size > 0)
         tfs_buf_add_text(&path, ": ");
@@ -435,7 +435,7 @@ void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
     struct tfs_buf path = {0};
 
     pthread_mutex_lock(&s->lock);
-    tfs_ops_node_path(s, node, &path);
+    path_of_node(s, node, &path);
     pthread_mutex_unlock(&s->lock);
     log_path(s, err, &path);
 }
@@ -459,26 +459,34 @@ void tfs_ops_log_inode(struct tfs_session *s, const struct tfs_error *err,
     log_path(s, err, &path);
 }
 
-int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_span text)
+/* With a 0 behind it. */
+static void path_of_file(struct tfs_session *s, const struct tfs_node *file, struct tfs_buf *path)
+{
+    struct tfs_node node = *file;
+
+    tfs_ops_refresh(s, &node);
+    path_of_node(s, &node, path);
+    tfs_buf_u8(path, 0);
+}
+
+int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file, struct tfs_span text)
 {
     struct tfs_buf path = {0};
 
-    tfs_ops_path(s, inode->id, &path);
-    tfs_buf_u8(&path, 0);
+    path_of_file(s, file, &path);
     int result =
         path.failed ? -ENOMEM : tfs_rejected_put(&s->rejected, (const char *)path.data, text);
     tfs_buf_release(&path);
     return result;
 }
 
-void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_inode *inode)
+void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_node *file)
 {
     struct tfs_buf path = {0};
 
     if (tfs_rejected_is_empty(&s->rejected))
         return;
-    tfs_ops_path(s, inode->id, &path);
-    tfs_buf_u8(&path, 0);
+    path_of_file(s, file, &path);
     if (!path.failed)
         tfs_rejected_drop(&s->rejected, (const char *)path.data);
     tfs_buf_release(&path);

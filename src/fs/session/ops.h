@@ -123,9 +123,8 @@ struct tfs_node tfs_ops_parent(struct tfs_session *s, const struct tfs_node *nod
 int tfs_ops_visible(struct tfs_session *s, const struct tfs_node *node);
 /* The same: 0 if it is; -ESTALE if not. */
 int tfs_ops_check_visible(struct tfs_session *s, const struct tfs_node *node);
-/* Path of an id or a node from the root, for people. */
+/* Path of an id from the root, for people. */
 void tfs_ops_path(struct tfs_session *s, uint64_t id, struct tfs_buf *out);
-void tfs_ops_node_path(struct tfs_session *s, const struct tfs_node *node, struct tfs_buf *out);
 /* A program that has an array open goes on with it as it was when its name goes to another file:
  * its bytes are not copied then. */
 bool tfs_ops_is_array(struct tfs_session *s, const struct tfs_node *node);
@@ -222,11 +221,11 @@ void tfs_ops_log_branch(const struct tfs_branch *branch, const struct tfs_error 
 void tfs_ops_log_inode(struct tfs_session *s, const struct tfs_error *err,
                        const struct tfs_inode *inode);
 
-/* A copy goes to rejected/: 0 or -ENOMEM. */
-int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_span text);
+/* What was written to a file of the schema goes to rejected/: 0 or -ENOMEM. */
+int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file, struct tfs_span text);
 /* The file was mended: what was rejected of it before is of no more use. A text that says what the
  * save says already mends nothing: vim writes the old one back when a write fails. */
-void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_inode *inode);
+void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_node *file);
 
 /* What a call ended with goes to errors.log if it was refused: with the sentence of `why`, which is
  * a message too; else, of EPERM, EACCES, EROFS and EXDEV, with a sentence for the number. About the

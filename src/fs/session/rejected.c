@@ -146,37 +146,47 @@ static void remove_entry(struct tfs_rejected *q, uint64_t parent, const char *na
     tfs_inode_drop(q->inodes, inode);
 }
 
-/* The oldest text, and its path below rejected/. */
-struct weighing {
-    const struct tfs_scratch *self; /* is about to be replaced, and does not count */
-    const struct tfs_scratch *oldest;
-    char path[PATH_MAX];
-};
+typedef int (*give_entry_fn)(void *arg, const char *path, const struct tfs_scratch *entry);
 
-/* How much the texts below a directory are. */
-static uint64_t weigh(const struct tfs_rejected *q, uint64_t dir, const char *prefix,
-                      struct weighing *w)
+/* Gives all that is below a directory, whose path is `prefix`: 0, or the first failure. */
+static int walk(const struct tfs_rejected *q, uint64_t dir, const char *prefix, give_entry_fn give,
+                void *arg)
 {
     const struct tfs_link *link;
-    uint64_t total = 0;
+    int failed = 0;
 
     for (uint64_t from = 0; (link = tfs_link_from(q->inodes->overlay, dir, from)) != NULL;
          from = link->serial + 1) {
-        const struct tfs_scratch *scratch = link->scratch;
+        const struct tfs_scratch *entry = link->scratch;
+        const bool directory = entry->kind == TFS_SCRATCH_DIRECTORY;
         char path[PATH_MAX];
-        snprintf(path, sizeof(path), "%s%s", prefix, link->name);
-        total += TFS_SCRATCH_COST + (scratch != w->self ? scratch->bytes.size : 0);
-        if (scratch->kind == TFS_SCRATCH_DIRECTORY) {
-            size_t n = strlen(path);
-            snprintf(path + n, sizeof(path) - n, "/");
-            total += weigh(q, scratch->id, path, w);
-        } else if (scratch != w->self &&
-                   (w->oldest == NULL || tfs_is_later(w->oldest->mtime, scratch->mtime))) {
-            w->oldest = scratch;
-            memcpy(w->path, path, sizeof(path));
-        }
+        snprintf(path, sizeof(path), "%s%s%s", prefix, link->name, directory ? "/" : "");
+        failed = tfs_first_failure(failed, give(arg, path, entry));
+        if (directory)
+            failed = tfs_first_failure(failed, walk(q, entry->id, path, give, arg));
     }
-    return total;
+    return failed;
+}
+
+/* How much all of it is; the oldest text, and its path. */
+struct weighing {
+    const struct tfs_scratch *self; /* is about to be replaced, and does not count */
+    const struct tfs_scratch *oldest;
+    uint64_t total;
+    char path[PATH_MAX];
+};
+
+static int weigh(void *arg, const char *path, const struct tfs_scratch *entry)
+{
+    struct weighing *w = arg;
+
+    w->total += TFS_SCRATCH_COST + (entry != w->self ? entry->bytes.size : 0);
+    if (entry->kind == TFS_SCRATCH_DIRECTORY || entry == w->self ||
+        (w->oldest != NULL && !tfs_is_later(w->oldest->mtime, entry->mtime)))
+        return 0;
+    w->oldest = entry;
+    snprintf(w->path, sizeof(w->path), "%s", path);
+    return 0;
 }
 
 /* What stands under this path now; NULL: nothing. */
@@ -204,10 +214,10 @@ static void make_room(struct tfs_rejected *q, const char *path, uint64_t size)
         return;
     for (uint64_t before = UINT64_MAX;;) {
         struct weighing w = {.self = find_path(q, path)};
-        uint64_t total = weigh(q, q->dir->id, "", &w);
-        if (w.oldest == NULL || total + size <= q->limit || total >= before)
+        (void)walk(q, q->dir->id, "", weigh, &w);
+        if (w.oldest == NULL || w.total + size <= q->limit || w.total >= before)
             return;
-        before = total;
+        before = w.total;
         snprintf(line, sizeof(line),
                  TFS_CONTROL_NAME "/rejected/%s: let go, to keep newer refused texts", w.path);
         tfs_rejected_log(q, line);
@@ -216,7 +226,7 @@ static void make_room(struct tfs_rejected *q, const char *path, uint64_t size)
     }
 }
 
-/* Takes the file `rest` below `at` away, and the directories that it leaves empty. */
+/* Takes the file `rest` below `at` away, if it is there, and directories that are empty then. */
 static void drop_below(struct tfs_rejected *q, uint64_t at, char *rest)
 {
     char *name = strsep(&rest, "/");
@@ -241,19 +251,6 @@ void tfs_rejected_drop(struct tfs_rejected *q, const char *path)
     drop_below(q, q->dir->id, copy);
 }
 
-/* Directories on the way to `path` in which nothing was put after all. */
-static void drop_empty(struct tfs_rejected *q, uint64_t at, char *rest)
-{
-    char *name = strsep(&rest, "/");
-    const struct tfs_scratch *scratch = entry_of(q, at, name);
-
-    if (rest == NULL || scratch == NULL || scratch->kind != TFS_SCRATCH_DIRECTORY)
-        return;
-    drop_empty(q, scratch->id, rest);
-    if (tfs_overlay_is_empty(q->inodes->overlay, scratch->id))
-        remove_entry(q, at, name);
-}
-
 static struct tfs_scratch *make_path(struct tfs_rejected *q, const char *path)
 {
     char copy[PATH_MAX], *rest = copy, *name;
@@ -264,10 +261,8 @@ static struct tfs_scratch *make_path(struct tfs_rejected *q, const char *path)
         tfs_notify_stale(q->notify, at->id);
         at = make_entry(q, at->id, name, rest != NULL ? TFS_SCRATCH_DIRECTORY : TFS_SCRATCH_FILE);
     }
-    if (at == NULL) {
-        snprintf(copy, sizeof(copy), "%s", path);
-        drop_empty(q, q->dir->id, copy);
-    }
+    if (at == NULL)
+        tfs_rejected_drop(q, path);
     return at;
 }
 
@@ -297,26 +292,22 @@ bool tfs_rejected_is_empty(const struct tfs_rejected *q)
     return tfs_overlay_is_empty(q->inodes->overlay, q->dir->id) && q->dropped == 0;
 }
 
-static int each_below(const struct tfs_rejected *q, uint64_t dir, const char *prefix,
-                      tfs_rejected_fn each, void *arg)
-{
-    const struct tfs_link *link;
-    int lost = 0;
+struct giving {
+    tfs_rejected_fn each;
+    void *arg;
+};
 
-    for (uint64_t from = 0; (link = tfs_link_from(q->inodes->overlay, dir, from)) != NULL;
-         from = link->serial + 1) {
-        const struct tfs_scratch *scratch = link->scratch;
-        char path[PATH_MAX];
-        const bool directory = scratch->kind == TFS_SCRATCH_DIRECTORY;
-        snprintf(path, sizeof(path), "%s%s%s", prefix, link->name, directory ? "/" : "");
-        int result = directory ? each_below(q, scratch->id, path, each, arg)
-                               : each(arg, path, tfs_buf_span(&scratch->bytes));
-        lost = tfs_first_failure(lost, result);
-    }
-    return lost;
+static int give_text(void *arg, const char *path, const struct tfs_scratch *entry)
+{
+    const struct giving *g = arg;
+
+    return entry->kind != TFS_SCRATCH_DIRECTORY ? g->each(g->arg, path, tfs_buf_span(&entry->bytes))
+                                                : 0;
 }
 
 int tfs_rejected_each(const struct tfs_rejected *q, tfs_rejected_fn each, void *arg)
 {
-    return each_below(q, q->dir->id, "", each, arg);
+    struct giving g = {each, arg};
+
+    return walk(q, q->dir->id, "", give_text, &g);
 }
