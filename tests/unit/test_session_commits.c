@@ -139,9 +139,13 @@ START_TEST(session_sets_an_edit_aside_when_the_save_changed_under_it)
     ck_assert_ptr_nonnull(mkdtemp(directory));
     free(save->path);
     ck_assert_int_gt(asprintf(&save->path, "%s/fake.save", directory), 0);
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
     fake_disk.during[FAKE_PUT] = another_program_writes;
-    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "ours"), -ESTALE);
+    ck_assert_int_eq(flush(handle), -ESTALE);
     ck_assert_int_eq(fake_disk.commits, 0);
+    ck_assert_int_eq(sync_file(handle), -ESTALE); /* that it asks again does not save it */
+    ck_assert_int_eq(close_file(handle), -ESTALE);
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
     ck_assert_str_eq(cat("chunks/1_0_0/text.txt"), "theirs");
     ck_assert_ptr_nonnull(strstr(messages, "edits that waited for it are in"));

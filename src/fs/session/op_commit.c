@@ -358,6 +358,13 @@ static void end_handle(struct tfs_session *s, struct tfs_handle *handle)
         end_name(s, inode);
 }
 
+/* What was accepted is foreign, and set aside: it is not what the handle goes on from. */
+static void part(struct tfs_handle *handle)
+{
+    handle->gone = true;
+    handle->draft->state = TFS_DRAFT_REFUSED;
+}
+
 static void settle_commit(struct tfs_job *job)
 {
     struct tfs_commit_work *work = (struct tfs_commit_work *)job;
@@ -369,6 +376,8 @@ static void settle_commit(struct tfs_job *job)
     pthread_mutex_lock(&s->lock);
     if (job->result == 0 && handle->draft != NULL)
         tfs_draft_saved(handle->draft, work->writes);
+    if (job->undone && handle->draft != NULL)
+        part(handle);
     handle->jobs--;
     end_handle(s, handle);
     pthread_mutex_unlock(&s->lock);
