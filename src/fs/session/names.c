@@ -335,5 +335,8 @@ int64_t tfs_names_rest(struct tfs_names *names, uint16_t store, int64_t now, boo
         free_directory(dir);
         at--;
     }
-    return next == TFS_NAMES_NEVER ? 0 : next;
+    /* All that come together are looked at in one walk. */
+    const int64_t soon = now + names->rest_ms / 8;
+    names->due = names->due < soon ? soon : names->due;
+    return next == TFS_NAMES_NEVER ? 0 : next < soon ? soon : next;
 }

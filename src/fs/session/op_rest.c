@@ -248,34 +248,31 @@ int tfs_rest_sync(struct tfs_session *s, const struct tfs_node *node, int *resul
     return 0;
 }
 
-/* Is the inode a file of the directory, or of a group one of its chunks? */
-static bool is_within(const struct tfs_inode *inode, const struct tfs_node *top)
+/* Has a program it open for writing, or is what it wrote being taken? */
+static bool has_writer(const struct tfs_inode *inode)
 {
-    const struct tfs_node *node = &inode->node;
+    const struct tfs_handle *h = inode->handles;
 
-    return inode->scratch == NULL && inode->past_why == NULL && node->store == top->store &&
-           node->key.group == top->key.group &&
-           (top->scope == TFS_SCOPE_GROUP ||
-            (node->scope == top->scope && node->slot == top->slot));
+    while (h != NULL && !h->writer)
+        h = h->next;
+    return h != NULL;
 }
 
-/* Has a program a file of the directory open for writing, or is what it wrote being taken? */
-static bool has_writer(const struct tfs_session *s, const struct tfs_name_directory *dir)
+/* Where somebody writes it is not the time: it begins anew. */
+static void touch_written(struct tfs_session *s)
 {
     struct tfs_map_cell cell;
-    bool writes = false;
 
-    for (size_t at = 0; !writes && tfs_map_next(&s->inodes.inodes, &at, &cell);) {
+    for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
-        for (const struct tfs_handle *h = inode->handles; h != NULL && !writes; h = h->next)
-            writes = h->writer && is_within(inode, &dir->top);
+        if (has_writer(inode))
+            tfs_names_touch(&s->names, &inode->node);
     }
-    return writes;
 }
 
 struct resting {
     struct tfs_branch *branch;
-    bool all, shown;
+    bool shown;
 };
 
 /* Is it at rest now, with nothing to be stored? */
@@ -284,8 +281,6 @@ static bool end(void *arg, struct tfs_name_directory *dir)
     struct resting *r = arg;
     bool submitted;
 
-    if (!r->all && has_writer(r->branch->session, dir))
-        return false;
     dir->changed = TFS_NAMES_NEVER;
     if (submit(r->branch, &dir->top, NULL, &submitted) < 0)
         tfs_names_touch(&r->branch->session->names, &dir->top);
@@ -298,8 +293,12 @@ static bool end(void *arg, struct tfs_name_directory *dir)
 
 int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all, bool *shown)
 {
-    struct resting r = {.branch = branch, .all = all};
-    const int64_t next = tfs_names_rest(&branch->session->names, branch->number, now, all, end, &r);
+    struct tfs_names *names = &branch->session->names;
+    struct resting r = {.branch = branch};
+
+    if (!all && now >= names->due)
+        touch_written(branch->session);
+    const int64_t next = tfs_names_rest(names, branch->number, now, all, end, &r);
 
     *shown = r.shown;
     return next;
