@@ -544,6 +544,30 @@ START_TEST(copy_of_three_grids_is_the_same_in_any_order)
 }
 END_TEST
 
+/* What a text said of a voxel that was edited otherwise since is of no more use. */
+START_TEST(values_of_a_new_chunk_leave_alone_what_was_edited_elsewhere)
+{
+    struct tfs_error err = {0};
+    struct tfs_put elsewhere = {0}, put = {.fresh = true, .values = tfs_written_values_create()};
+    const struct tfs_key to = {0, 0, 0, 0};
+    const char voxel[] = HEADER "0,0,0,Slate,40,9\n";
+
+    place_open_hex(&c, "01 01");
+    ck_assert_int_eq(place_create(&c, to, &err), 0);
+    ck_assert_int_eq(
+        place_put(&c, PLACE_LENS(PLACE_OCCUPANCY), to, tfs_span_of("fill 100\n"), &put, &err), 0);
+    ck_assert_int_eq(
+        place_put(&c, PLACE_LENS(PLACE_VOXELS), to, tfs_span_of(voxel), &elsewhere, &err), 0);
+    ck_assert_int_eq(
+        place_put(&c, PLACE_LENS(PLACE_MATERIALS), to, tfs_span_of("fill 2\n"), &put, &err), 0);
+    struct maker_bytes got = place_get(&c, PLACE_LENS(PLACE_VOXELS), to);
+    ck_assert_ptr_nonnull(
+        strstr((const char *)got.data, "\n0,0,0,Grass,40,9\n1,0,0,Grass,100,0\n"));
+    maker_release(&got);
+    tfs_written_values_free(put.values);
+}
+END_TEST
+
 START_TEST(voxels_of_another_chunk_are_shifted_into_a_new_one)
 {
     struct tfs_error err = {0};
@@ -658,6 +682,7 @@ static Suite *lenses_suite(void)
     tcase_set_timeout(fresh, 60);
     tcase_add_loop_test(fresh, copy_of_a_directory_is_the_same_in_any_order_of_files, 0, 120);
     tcase_add_loop_test(fresh, copy_of_three_grids_is_the_same_in_any_order, 0, 60);
+    tcase_add_test(fresh, values_of_a_new_chunk_leave_alone_what_was_edited_elsewhere);
     tcase_add_test(fresh, voxels_of_another_chunk_are_shifted_into_a_new_one);
     return suite;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../lib/small_saves.h"
 #include "scratch.h"
 #include "session_case.h"
 
@@ -326,6 +327,57 @@ START_TEST(session_removal_waits_on_when_what_took_it_along_is_undone)
 }
 END_TEST
 
+static const struct tfs_container *real;
+
+static int commit_where_there_is_room(struct tfs_save *of, struct tfs_doc *doc,
+                                      struct tfs_error *err)
+{
+    return fake_disk.fail != 0 ? tfs_fail(err, fake_disk.fail, "the disk is full")
+                               : real->commit(of, doc, err);
+}
+
+/* A session on the blob of a terrain, whose disk does what the fake one does. */
+static void open_blob(void)
+{
+    static struct tfs_container failing;
+    const struct tfs_open_options exclusive = {.lock = TFS_LOCK_EXCLUSIVE};
+    const char *path = scratch_path("terrain.bin");
+    struct tfs_save *opened = NULL;
+    struct tfs_error err = {0};
+
+    tfs_session_close(session);
+    for (int i = 0; i < small_save_count; i++)
+        if (strcmp(small_saves[i].file, "terrain.bin") == 0)
+            small_saves[i].make(path);
+    ck_assert_msg(tfs_save_open(path, NULL, &exclusive, &opened, &err) == 0, "%s", err.text);
+    real = opened->container;
+    failing = *real;
+    failing.commit = commit_where_there_is_room;
+    opened->container = &failing;
+    open_save_with(opened, (struct tfs_session_options){.linger_ms = 3600000});
+}
+
+/* The rename is undone: the occupancy that its chunk had no place for before has none again. */
+START_TEST(session_keeps_values_of_a_new_chunk_when_what_took_them_is_undone)
+{
+    struct tfs_attr attr;
+
+    scratch_setup();
+    open_blob();
+    ck_assert_int_eq(make_directory("chunks/5_5_5", &attr), 0);
+    ck_assert_int_eq(put("chunks/5_5_5/occupancy.txt", "fill 100\n"), 0);
+    ck_assert_int_eq(put("t", "fill 2\n"), 0);
+    fake_disk.fail = -ENOSPC;
+    ck_assert_int_eq(rename_path("t", "chunks/5_5_5/materials.txt"), -ENOSPC);
+    fake_disk.fail = 0;
+    ck_assert_int_eq(rename_path("t", "chunks/5_5_5/materials.txt"), 0);
+    ck_assert_str_eq(cat("chunks/5_5_5/occupancy.txt"), "fill 100\n");
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){0});
+    scratch_teardown();
+}
+END_TEST
+
 START_TEST(session_full_scratch_leaves_a_file_that_was_to_be_moved_away)
 {
     static char text[2000];
@@ -443,6 +495,7 @@ static const TTest *const *const tests[] = {
     &session_removal_that_is_refused_does_not_hold_up_an_edit,
     &session_removal_and_edit_wait_together_for_a_full_disk,
     &session_removal_waits_on_when_what_took_it_along_is_undone,
+    &session_keeps_values_of_a_new_chunk_when_what_took_them_is_undone,
     &session_full_scratch_leaves_a_file_that_was_to_be_moved_away,
     &session_removed_file_that_stays_open_has_a_cap,
     &session_undone_operation_leaves_nothing_unsaved,

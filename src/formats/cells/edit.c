@@ -426,6 +426,6 @@ int tfs_cells_edit_finish(struct tfs_cells_edit *e, struct tfs_edit *edit, struc
         (kind->settle == NULL || kind->settle(e, err) == 0))
         kind->encode(e, err);
     if (err->code == 0 && e->values != NULL)
-        tfs_written_values_end(e->values, e);
+        tfs_written_values_end(e->values, e, err);
     return err->code;
 }

@@ -3,6 +3,7 @@
  */
 #include "formats/cells/written.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@ struct tfs_written_values {
     unsigned written; /* bit i: a text said what plane i is */
     /* What it said, where the chunk has something else; values NULL: the chunk has that. */
     struct tfs_cells_plane planes[TFS_PLANES_MAX];
+    /* What the chunk has there: a voxel that has something else since was edited elsewhere. */
+    struct tfs_cells_plane has[TFS_PLANES_MAX];
     size_t count; /* of voxels */
 };
 
@@ -20,8 +23,10 @@ struct tfs_written_values *tfs_written_values_create(void)
 
 void tfs_written_values_clear(struct tfs_written_values *values)
 {
-    for (unsigned i = 0; i < TFS_PLANES_MAX; i++)
+    for (unsigned i = 0; i < TFS_PLANES_MAX; i++) {
         free(values->planes[i].values);
+        free(values->has[i].values);
+    }
     *values = (struct tfs_written_values){0};
 }
 
@@ -46,12 +51,20 @@ bool tfs_written_values_left(const struct tfs_written_values *values)
     return left;
 }
 
-static void *copy_values(const struct tfs_cells_plane *plane, size_t count)
+/* The old one is freed. 0 or -ENOMEM: it has no values. */
+static int copy_plane(struct tfs_cells_plane *to, const struct tfs_cells_plane *plane, size_t count)
 {
     const size_t size = count * tfs_plane_size(&plane->form);
-    void *values = malloc(size);
 
-    return values != NULL ? memcpy(values, plane->values, size) : NULL;
+    free(to->values);
+    *to = *plane;
+    if (plane->values == NULL)
+        return 0;
+    to->values = malloc(size);
+    if (to->values == NULL)
+        return -ENOMEM;
+    memcpy(to->values, plane->values, size);
+    return 0;
 }
 
 struct tfs_written_values *tfs_written_values_copy(const struct tfs_written_values *values)
@@ -62,17 +75,16 @@ struct tfs_written_values *tfs_written_values_copy(const struct tfs_written_valu
         return NULL;
     copy->written = values->written;
     copy->count = values->count;
-    for (unsigned i = 0; i < TFS_PLANES_MAX; i++) {
-        if (values->planes[i].values == NULL)
-            continue;
-        copy->planes[i] = values->planes[i];
-        copy->planes[i].values = copy_values(&values->planes[i], values->count);
-        if (copy->planes[i].values == NULL) {
-            tfs_written_values_free(copy);
-            return NULL;
-        }
+    int result = 0;
+    for (unsigned i = 0; i < TFS_PLANES_MAX && result == 0; i++) {
+        result = copy_plane(&copy->planes[i], &values->planes[i], values->count);
+        if (result == 0)
+            result = copy_plane(&copy->has[i], &values->has[i], values->count);
     }
-    return copy;
+    if (result == 0)
+        return copy;
+    tfs_written_values_free(copy);
+    return NULL;
 }
 
 /* ---- with an edit ---------------------------------------------------------------------------- */
@@ -92,6 +104,14 @@ static bool has_rules(const struct tfs_cells_kind *kind)
     return rules;
 }
 
+/* What was written, where the chunk still has what it had then. */
+static void take_kept(const struct tfs_written_values *values, struct tfs_cells_edit *e, unsigned i)
+{
+    for (size_t voxel = 0; voxel < values->count; voxel++)
+        if (tfs_plane_get(&e->planes[i], voxel) == tfs_plane_get(&values->has[i], voxel))
+            tfs_plane_set(&e->planes[i], voxel, tfs_plane_get(&values->planes[i], voxel));
+}
+
 /* The plane of the edit and the one that is kept say the same from here on. */
 static int begin_plane(struct tfs_written_values *values, struct tfs_cells_edit *e, unsigned i,
                        struct tfs_error *err)
@@ -101,14 +121,9 @@ static int begin_plane(struct tfs_written_values *values, struct tfs_cells_edit 
 
     if (tfs_cells_edit_plane(e, i, err) < 0)
         return err->code;
-    if (!now && kept->values != NULL && kept->form.width == e->planes[i].form.width) {
-        memcpy(e->planes[i].values, kept->values, values->count * tfs_plane_size(&kept->form));
-        return 0;
-    }
-    free(kept->values);
-    *kept = e->planes[i];
-    kept->values = copy_values(&e->planes[i], values->count);
-    return kept->values == NULL ? tfs_fail_memory(err) : 0;
+    if (!now && kept->values != NULL && kept->form.width == e->planes[i].form.width)
+        take_kept(values, e, i);
+    return copy_plane(kept, &e->planes[i], values->count) < 0 ? tfs_fail_memory(err) : 0;
 }
 
 /* Which planes cannot have the values that they have in this voxel? */
@@ -167,14 +182,19 @@ int tfs_written_values_begin(struct tfs_written_values *values, struct tfs_cells
     return 0;
 }
 
-void tfs_written_values_end(struct tfs_written_values *values, const struct tfs_cells_edit *e)
+int tfs_written_values_end(struct tfs_written_values *values, const struct tfs_cells_edit *e,
+                           struct tfs_error *err)
 {
     for (unsigned i = 0; i < e->before->kind->count; i++) {
-        struct tfs_cells_plane *kept = &values->planes[i];
-        if (kept->values == NULL || memcmp(kept->values, e->planes[i].values,
-                                           values->count * tfs_plane_size(&kept->form)) != 0)
+        struct tfs_cells_plane *kept = &values->planes[i], none = {0};
+        const size_t size = values->count * tfs_plane_size(&kept->form);
+        if (kept->values == NULL)
             continue;
-        free(kept->values);
-        kept->values = NULL;
+        const bool same = memcmp(kept->values, e->planes[i].values, size) == 0;
+        if (same)
+            (void)copy_plane(kept, &none, 0);
+        if (copy_plane(&values->has[i], same ? &none : &e->planes[i], values->count) < 0)
+            return tfs_fail_memory(err);
     }
+    return 0;
 }

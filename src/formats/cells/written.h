@@ -20,11 +20,12 @@ void tfs_written_values_apart(struct tfs_written_values *values);
 /* Does the chunk lack something that was written? */
 bool tfs_written_values_left(const struct tfs_written_values *values);
 
-/* Before the game's rules: takes what the edit writes, gives it what was written before, and leaves
- * out what is not legal now. */
+/* Before the game's rules: takes what the edit writes, gives it what was written before, but for
+ * voxels that were edited elsewhere since, and leaves out what is not legal now. */
 int tfs_written_values_begin(struct tfs_written_values *values, struct tfs_cells_edit *e,
                              struct tfs_error *err);
 /* After them: what the chunk has as it was written need not be kept. */
-void tfs_written_values_end(struct tfs_written_values *values, const struct tfs_cells_edit *e);
+int tfs_written_values_end(struct tfs_written_values *values, const struct tfs_cells_edit *e,
+                           struct tfs_error *err);
 
 #endif

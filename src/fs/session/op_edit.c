@@ -82,17 +82,35 @@ static int edit_in_new(struct tfs_work *work, struct tfs_edit *edit, const struc
 {
     struct tfs_put put = {
         .fresh = true, .written = work->written, .values = tfs_written_values_copy(dir->values)};
-    struct tfs_written_values *dropped = put.values;
 
     if (put.values == NULL)
         return tfs_fail_memory(err);
     int result = edit_text(work, edit, node, text, &put, err);
-    if (result == 0) {
-        dropped = dir->values;
-        dir->values = put.values;
+    if (result < 0) {
+        tfs_written_values_free(put.values);
+        return result;
     }
-    tfs_written_values_free(dropped);
-    return result;
+    work->fresh = dir->top;
+    work->values = dir->values;
+    dir->values = put.values;
+    return 0;
+}
+
+void tfs_ops_undone(struct tfs_work *work)
+{
+    struct tfs_session *s = work->branch->session;
+
+    tfs_rest_taken(work, false);
+    if (work->values == NULL)
+        return;
+    pthread_mutex_lock(&s->lock);
+    struct tfs_name_directory *dir = tfs_names_of(&s->names, &work->fresh);
+    if (dir != NULL) {
+        tfs_written_values_free(dir->values);
+        dir->values = work->values;
+        work->values = NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
 }
 
 int tfs_ops_validate(struct tfs_work *work, const struct tfs_node *node, struct tfs_span text,

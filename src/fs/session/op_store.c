@@ -230,7 +230,7 @@ static void on_answer(void *arg, struct tfs_store *store, struct tfs_job *jobs)
     (void)store;
     for (struct tfs_job *job = jobs; job != NULL; job = job->next)
         if (job->undone)
-            tfs_rest_taken((struct tfs_work *)job, false);
+            tfs_ops_undone((struct tfs_work *)job);
     while (*at != NULL) {
         struct tfs_job *job = *at;
         if (((struct tfs_work *)job)->urgent) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "formats/cells/written.h"
 #include "text/name.h"
 
 /* ---- stores and nodes ------------------------------------------------------------------------ */
@@ -607,6 +608,7 @@ void tfs_work_free(struct tfs_work *work)
     if (work->release != NULL)
         work->release(work);
     tfs_job_release(&work->job);
+    tfs_written_values_free(work->values);
     free(work->carried);
     free(work);
 }

@@ -246,6 +246,8 @@ struct tfs_work {
     size_t carried_count;              /* unlinked before */
     const struct tfs_node *begins;     /* the time of this directory begins with the answer */
     const struct tfs_written *written; /* comes in place of the text; NULL: there is a text */
+    struct tfs_node fresh;             /* the chunk just made that its edit is of, */
+    struct tfs_written_values *values; /* and what was written to that before; NULL: to none */
     bool has_attr;
     struct tfs_attr attr;
     void (*release)(struct tfs_work *work); /* releases what the kind holds; NULL: nothing */
@@ -324,6 +326,8 @@ int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all, bool *sh
 /* Puts `text` for `node` on the shown document. */
 int tfs_ops_validate(struct tfs_work *work, const struct tfs_node *node, struct tfs_span text,
                      struct tfs_error *err);
+/* Its edit was taken back: names and values of a chunk just made are as they were before. */
+void tfs_ops_undone(struct tfs_work *work);
 
 enum tfs_chunk_verb { TFS_CHUNK_MAKE, TFS_CHUNK_REMOVE, TFS_CHUNK_MOVE };
 
