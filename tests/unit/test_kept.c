@@ -128,6 +128,22 @@ static uint64_t layer_at(uint64_t index)
     return TFS_NPY_HEAD + index * LAYER_BYTES;
 }
 
+static void show_chunk(int32_t x)
+{
+    array.low = (struct tfs_key){0, x, 2, 3};
+    array.chunks[0] = array.chunks[1] = array.chunks[2] = 1;
+}
+
+/* Arrays of chunks have one layer each, of the same document. */
+START_TEST(layers_of_one_chunk_are_not_those_of_another)
+{
+    show_chunk(4);
+    check_read(TFS_NPY_HEAD, 4096);
+    show_chunk(5);
+    check_read(TFS_NPY_HEAD, 4096);
+}
+END_TEST
+
 /* What a block says that could not be read for a moment may widen all values of its level. */
 START_TEST(values_that_became_wider_are_read_again)
 {
@@ -280,6 +296,7 @@ static Suite *kept_suite(void)
     TCase *tcase = tcase_create("kept");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, layers_of_one_chunk_are_not_those_of_another);
     tcase_add_test(tcase, values_that_became_wider_are_read_again);
     tcase_add_test(tcase, layers_have_every_range);
     tcase_add_test(tcase, layers_are_decoded_once);

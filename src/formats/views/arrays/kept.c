@@ -30,10 +30,10 @@ struct name {
     uint64_t index;   /* of a layer */
     uint64_t version; /* of the document; 0: of a chunk */
     uint64_t empty;
-    uint32_t group;
+    struct tfs_key low; /* of a layer; of a chunk its group alone */
     uint32_t plane;
-    uint32_t kind;
-    uint32_t width;
+    uint16_t kind;
+    uint16_t width;
 };
 
 struct layer {
@@ -82,10 +82,10 @@ static struct name name_of(const struct tfs_array *a, uint64_t version, uint64_t
     return (struct name){.index = index,
                          .version = version,
                          .empty = a->empty,
-                         .group = a->low.group,
+                         .low = version != 0 ? a->low : (struct tfs_key){.group = a->low.group},
                          .plane = a->plane,
                          .kind = (unsigned char)a->kind,
-                         .width = a->width};
+                         .width = (uint16_t)a->width};
 }
 
 static bool is_same(const struct name *a, const struct name *b)
