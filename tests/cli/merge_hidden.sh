@@ -125,21 +125,6 @@ sqlite t "update blocks set loc = ' ' || loc where rowid = 1"
 refuses theirs '1 row of the database cannot be reached' "a row whose key is in another spelling"
 unsure '1 row of the database cannot be reached' "a row whose key is in another spelling"
 run 1 "export of it" export t rows
-# reached SAVE FILE WHAT SQL: a row whose key names no chunk hides none. theirs lacks another row.
-reached() {
-    take "$1"
-    for copy in b o t; do sqlite "$copy$2" "$4"; done
-    run 0 "$3: diff of equal saves" diff b o
-    sqlite "t$2" 'delete from blocks where rowid = 1'
-    run 1 "$3: diff" diff --stat o t
-    says out '0 added, 1 removed' "$3: and the row that is missing is one that was removed"
-    merge 0 "$3: merge" b o t
-    run 0 "$3: takes that" diff o t
-}
-reached stream.save '' "a stream with a key of nonsense" 'insert into blocks (loc) values (-1 << 62)'
-"$TOOLS/make_luanti" world luanti 6 2>/dev/null
-reached luanti /map.sqlite "a map with a key beyond the world" \
-    "insert into blocks values (1 << 40, 0, 0, x'00')"
 
 # ---- an export that lacks what could not be read
 take "$zone"

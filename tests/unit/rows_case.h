@@ -93,8 +93,7 @@ static inline int make_facts(const struct tfs_rows_layout *layout, struct tfs_fa
     return tfs_facts_create(0, facts, err);
 }
 
-static const struct tfs_rows_schema schema = {.table = "tiles",
-                                              .value_max = 1000,
+static const struct tfs_rows_schema schema = {.value_max = 1000,
                                               .look = look,
                                               .sql = sql,
                                               .key = take_key,

@@ -90,43 +90,6 @@ START_TEST(key_that_no_coordinate_has_is_none)
 }
 END_TEST
 
-static const struct {
-    enum tfs_godot_key_format format;
-    const char *text;
-    bool spells;
-} spellings[] = {
-    {TFS_GODOT_KEY_TEXT, "01,2,3,4", true},
-    {TFS_GODOT_KEY_TEXT, "-0,+2, 3 ,4", true},
-    {TFS_GODOT_KEY_TEXT, "1,2,3", false},
-    {TFS_GODOT_KEY_TEXT, "1,2,3,", false},
-    {TFS_GODOT_KEY_TEXT, "1,2,3,4,5", false},
-    {TFS_GODOT_KEY_TEXT, "1,2,3,4 x", false},
-    {TFS_GODOT_KEY_TEXT, "1,2,3,24", false},
-    {TFS_GODOT_KEY_TEXT, "1,2,3,-1", false},
-    {TFS_GODOT_KEY_TEXT, "1,33554432,3,4", false},
-    {TFS_GODOT_KEY_TEXT, "99999999999999999999,2,3,4", false},
-    {TFS_GODOT_KEY_TEXT, "", false},
-    {TFS_GODOT_KEY_INT64_16, "562945658454018", true},
-    {TFS_GODOT_KEY_INT64_16, " 017", true},
-    {TFS_GODOT_KEY_INT64_16, "-4611686018427387904", false},
-    {TFS_GODOT_KEY_INT64_16, "0,0,0,0", false},
-    {TFS_GODOT_KEY_INT64_16, "", false},
-    {TFS_GODOT_KEY_INT64_19, "-1", false},
-    {TFS_GODOT_KEY_INT64_19, "1", true},
-    {TFS_GODOT_KEY_BLOB, "1234567890", true},
-    {TFS_GODOT_KEY_BLOB, "12345678901", false},
-    {TFS_GODOT_KEY_BLOB, "123456789\xff", false},
-};
-
-START_TEST(coordinates_in_another_spelling_are_told_from_nonsense)
-{
-    const char *text = spellings[_i].text;
-
-    ck_assert_int_eq(tfs_godot_key_spelled(spellings[_i].format, text, strlen(text)),
-                     spellings[_i].spells);
-}
-END_TEST
-
 /* ---- databases ------------------------------------------------------------------------------- */
 
 START_TEST(stream_of_every_key_format_is_edited)
@@ -615,8 +578,6 @@ static Suite *stream_suite(void)
     tcase_add_test(keys, key_of_every_format_is_that_of_the_page);
     tcase_add_loop_test(keys, key_reads_back_at_the_bounds, 0, TFS_GODOT_KEY_FORMATS);
     tcase_add_loop_test(keys, key_that_no_coordinate_has_is_none, 0, COUNT(no_keys));
-    tcase_add_loop_test(keys, coordinates_in_another_spelling_are_told_from_nonsense, 0,
-                        (int)(sizeof(spellings) / sizeof(spellings[0])));
     tcase_add_checked_fixture(tcase, scratch_setup, teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, stream_of_every_key_format_is_edited, 0, 5);

@@ -1,7 +1,5 @@
 /* formats/containers/database: a save of rows is read, edited and read anew beside a game that
  * writes it, too. */
-#include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -57,7 +55,7 @@ START_TEST(row_whose_key_is_none_is_counted_and_kept)
     ck_assert_str_eq(
         tfs_facts_find(save->doc->facts, TFS_NOTE_WARNING),
         "2 rows of the database cannot be reached by a coordinate: kept and not shown");
-    ck_assert_ptr_null(tfs_facts_hiding(save->doc->facts));
+    ck_assert_ptr_nonnull(tfs_facts_hiding(save->doc->facts));
     ck_assert_int_eq(COMMIT({left, NULL, NULL}), 0);
     ck_assert_str_eq(ask("SELECT count(*) FROM tiles"), "4");
     ck_assert_str_eq(ask("SELECT data FROM tiles WHERE pos = 256"), "b");
@@ -491,98 +489,6 @@ START_TEST(database_with_a_log_is_edited_beside_its_game)
 }
 END_TEST
 
-/* ---- readers beside an edit ------------------------------------------------------------------ */
-
-/* A transaction of ours that has come to some point, and stays there until it is told to go on. */
-static struct paused {
-    sem_t inside, go_on;
-    struct tfs_doc *doc;
-    struct tfs_error err;
-    int result;
-} paused;
-
-static int pause_here(void *arg)
-{
-    (void)arg;
-    sem_post(&paused.inside);
-    while (sem_wait(&paused.go_on) < 0)
-        continue;
-    return 0;
-}
-
-static void pause_at_row(void *arg, int what, const char *database, const char *table,
-                         sqlite3_int64 row)
-{
-    (void)what;
-    (void)database;
-    (void)table;
-    (void)row;
-    pause_here(arg);
-}
-
-static void *commit_paused(void *arg)
-{
-    (void)arg;
-    paused.result = save->container->commit(save, paused.doc, &paused.err);
-    return NULL;
-}
-
-static const char *value_of(const struct tfs_doc *doc, struct tfs_key key)
-{
-    static char text[64];
-    struct tfs_blob *blob = NULL;
-
-    tfs_error_reset(&err);
-    ck_assert_msg(tfs_chunk_load(save, tfs_doc_find(doc, key), &blob, &err) == 0, "%s", err.text);
-    snprintf(text, sizeof(text), "%.*s", (int)blob->size, (const char *)blob->data);
-    tfs_blob_unref(blob);
-    return text;
-}
-
-/* With a log up to where it is synced; else until COMMIT, from where SQLite lets nobody read. */
-START_TEST(readers_do_not_wait_for_the_transaction_of_an_edit)
-{
-    const bool log = _i == 1;
-    pthread_t writer;
-
-    run_and_close(log ? "PRAGMA journal_mode=WAL;" PACKED PACKED_ROWS : PACKED PACKED_ROWS);
-    must_open();
-    paused.result = 1;
-    paused.doc = changed(save->doc, &(const struct change){left, "LEFT", NULL}, 1);
-    sem_init(&paused.inside, 0, 0);
-    sem_init(&paused.go_on, 0, 0);
-    if (log)
-        sqlite3_commit_hook(ours(), pause_here, NULL);
-    else
-        sqlite3_update_hook(ours(), pause_at_row, NULL);
-    ck_assert_int_eq(pthread_create(&writer, NULL, commit_paused, NULL), 0);
-    while (sem_wait(&paused.inside) < 0)
-        continue;
-    ck_assert_str_eq(value(middle, false), "middle");
-    ck_assert_str_eq(value(left, false), "left");
-    ck_assert_str_eq(value_of(paused.doc, left), "LEFT");
-    struct tfs_chunk both[2] = {*tfs_doc_find(paused.doc, right),
-                                *tfs_doc_find(paused.doc, middle)};
-    ck_assert_uint_eq(tfs_rows_fetch(save, both, 2, &err), 2);
-    ck_assert(tfs_span_equal(tfs_blob_span(both[0].blob), tfs_span_of("right")));
-    tfs_blob_unref(both[0].blob);
-    tfs_blob_unref(both[1].blob);
-    sem_post(&paused.go_on);
-    pthread_join(writer, NULL);
-    ck_assert_msg(paused.result == 0, "%s", paused.err.text);
-    sqlite3_update_hook(ours(), NULL, NULL);
-    sqlite3_commit_hook(ours(), NULL, NULL);
-    ck_assert_str_eq(value(left, false), "LEFT");
-    /* The next edits, and what others write, are seen by both connections. */
-    ck_assert_int_eq(COMMIT({left, "again", NULL}), 0);
-    run("UPDATE tiles SET data = 'theirs' WHERE pos = 136");
-    reload();
-    ck_assert_str_eq(value(middle, false), "theirs");
-    ck_assert_str_eq(value(left, false), "again");
-    tfs_doc_unref(paused.doc);
-}
-END_TEST
-
 static Suite *rows_suite(void)
 {
     Suite *suite = suite_create("rows");
@@ -611,7 +517,6 @@ static Suite *rows_suite(void)
     tcase_add_test(tcase, database_that_lost_its_table_keeps_what_was_read);
     tcase_add_test(tcase, database_put_in_the_place_of_ours_is_read);
     tcase_add_test(tcase, database_with_a_log_is_edited_beside_its_game);
-    tcase_add_loop_test(tcase, readers_do_not_wait_for_the_transaction_of_an_edit, 0, 2);
 
     tcase = unit_case(suite, "rows put aside");
     tcase_add_checked_fixture(tcase, setup_aside, teardown);
@@ -628,7 +533,6 @@ static Suite *rows_suite(void)
     tcase_add_test(tcase, tables_of_another_layout_are_read_anew);
     tcase_add_test(tcase, database_put_in_the_place_of_ours_is_read);
     tcase_add_test(tcase, database_with_a_log_is_edited_beside_its_game);
-    tcase_add_loop_test(tcase, readers_do_not_wait_for_the_transaction_of_an_edit, 0, 2);
     return suite;
 }
 

@@ -111,34 +111,6 @@ START_TEST(trigger_of_the_file_does_not_run)
 }
 END_TEST
 
-static const struct {
-    const char *sql, *warning; /* NULL: there is none */
-} triggers[] = {
-    {TRIGGER("follow", "AFTER UPDATE", "SELECT 1"),
-     "its table tiles has triggers, such as follow: edits made here do not run them"},
-    {TRIGGER("'z\nz'", "AFTER INSERT", "SELECT 1") TRIGGER("'a\na'", "AFTER DELETE", "SELECT 1"),
-     "its table tiles has triggers, such as a\\na: edits made here do not run them"},
-    {"CREATE TRIGGER capital AFTER INSERT ON TILES BEGIN SELECT 1; END",
-     "its table tiles has triggers, such as capital: edits made here do not run them"},
-    {"CREATE TABLE log (text);"
-     "CREATE TRIGGER elsewhere AFTER INSERT ON log BEGIN DELETE FROM tiles; END",
-     NULL},
-    {"", NULL},
-};
-
-START_TEST(triggers_that_edits_do_not_run_are_told)
-{
-    run_and_close(PACKED PACKED_ROWS);
-    run_and_close(triggers[_i].sql);
-    must_open();
-    ck_assert_pstr_eq(tfs_facts_find(save->doc->facts, TFS_NOTE_WARNING), triggers[_i].warning);
-    close_save();
-    /* They are told to who only reads, too: info.txt is the same. */
-    ck_assert_int_eq(try_open(TFS_LOCK_NONE), 0);
-    ck_assert_pstr_eq(tfs_facts_find(save->doc->facts, TFS_NOTE_WARNING), triggers[_i].warning);
-}
-END_TEST
-
 START_TEST(view_is_no_table)
 {
     run_and_close("CREATE TABLE a (b); CREATE VIEW tiles AS SELECT 1 AS pos, 2 AS data");
@@ -221,8 +193,6 @@ static Suite *rows_hostile_suite(void)
                         TFS_LOCK_EXCLUSIVE + 1);
     tcase_add_test(tcase, journal_of_a_database_in_our_place_is_left_alone);
     tcase_add_test(tcase, trigger_of_the_file_does_not_run);
-    tcase_add_loop_test(tcase, triggers_that_edits_do_not_run_are_told, 0,
-                        sizeof(triggers) / sizeof(triggers[0]));
     tcase_add_test(tcase, view_is_no_table);
     tcase_add_test(tcase, database_that_cannot_be_looked_through_now_is_not_called_damaged);
     tcase_add_loop_test(tcase, database_belongs_to_whom_its_tables_say, 0, COUNT(claims));

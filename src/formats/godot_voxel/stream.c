@@ -142,14 +142,6 @@ static bool take_key(const struct tfs_rows_layout *layout, sqlite3_stmt *row, st
     return tfs_godot_key_decode(format, number, bytes, key);
 }
 
-static bool spells_key(const struct tfs_rows_layout *layout, sqlite3_stmt *row)
-{
-    const char *text = (const char *)sqlite3_column_text(row, 0);
-
-    return text != NULL &&
-           tfs_godot_key_spelled(format_of(layout), text, (size_t)sqlite3_column_bytes(row, 0));
-}
-
 static int bind_key(const struct tfs_rows_layout *layout, sqlite3_stmt *statement,
                     struct tfs_key key, int *count)
 {
@@ -221,12 +213,10 @@ static int rest(const struct tfs_save *save, uint64_t *checksum, struct tfs_erro
 
 /* ---- the container --------------------------------------------------------------------------- */
 
-static const struct tfs_rows_schema schema = {.table = "blocks",
-                                              .value_max = VALUE_MAX,
+static const struct tfs_rows_schema schema = {.value_max = VALUE_MAX,
                                               .look = look,
                                               .sql = sql,
                                               .key = take_key,
-                                              .spells = spells_key,
                                               .bind = bind_key,
                                               .facts = make_facts};
 

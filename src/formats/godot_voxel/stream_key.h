@@ -38,8 +38,4 @@ void tfs_godot_key_encode(enum tfs_godot_key_format format, struct tfs_key key,
 bool tfs_godot_key_decode(enum tfs_godot_key_format format, int64_t number, struct tfs_span bytes,
                           struct tfs_key *key);
 
-/* What is no key of this format, does its text (of a number: its digits) spell coordinates all the
- * same, as "01,2,3,0" does, or a number that was stored as a text? */
-bool tfs_godot_key_spelled(enum tfs_godot_key_format format, const char *text, size_t size);
-
 #endif

@@ -263,8 +263,7 @@ static int find_map(const char *world, struct tfs_parts *parts, struct tfs_error
 
 /* ---- the container --------------------------------------------------------------------------- */
 
-static const struct tfs_rows_schema schema = {.table = "blocks",
-                                              .value_max = VALUE_MAX,
+static const struct tfs_rows_schema schema = {.value_max = VALUE_MAX,
                                               .look = look,
                                               .sql = sql,
                                               .key = take_key,

@@ -258,26 +258,6 @@ int tfs_database_need_key(struct tfs_database *db, const char *table, const char
     return err->code;
 }
 
-int tfs_database_has_trigger(struct tfs_database *db, const char *table, char name[TFS_QUOTED],
-                             struct tfs_error *err)
-{
-    static const char sql[] = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name "
-                              "= ?1 COLLATE NOCASE ORDER BY name";
-    sqlite3_stmt *statement = NULL;
-
-    if (tfs_database_prepare(db, sql, &statement, err) < 0)
-        return err->code;
-    const int bound = sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
-    const int result = tfs_database_step(db, statement, bound, err);
-    if (result == 1) {
-        const uint8_t *text = sqlite3_column_text(statement, 0);
-        const size_t size = (size_t)sqlite3_column_bytes(statement, 0);
-        tfs_name_quote((struct tfs_span){text, text == NULL ? 0 : size}, name);
-    }
-    sqlite3_finalize(statement);
-    return result;
-}
-
 /* ---- statements ------------------------------------------------------------------------------ */
 
 int tfs_database_prepare(struct tfs_database *db, const char *sql, sqlite3_stmt **statement,
@@ -409,20 +389,6 @@ int tfs_database_touch(struct tfs_database *db, struct tfs_error *err)
         tfs_fail(err, -EIO, "the database: it has no user_version");
     sqlite3_finalize(statement);
     return err->code < 0 ? err->code : execute(db, sql, err);
-}
-
-bool tfs_database_has_log(struct tfs_database *db)
-{
-    sqlite3_stmt *statement = NULL;
-    bool log = false;
-
-    if (sqlite3_prepare_v2(db->sqlite, "PRAGMA journal_mode", -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW) {
-        const char *mode = (const char *)sqlite3_column_text(statement, 0);
-        log = mode != NULL && strcmp(mode, "wal") == 0;
-    }
-    sqlite3_finalize(statement);
-    return log;
 }
 
 void tfs_database_rollback(struct tfs_database *db)

@@ -65,11 +65,6 @@ int tfs_database_need_column(struct tfs_database *db, const char *what, const ch
  * hold whole numbers, too; in others a number would become a text. */
 int tfs_database_need_key(struct tfs_database *db, const char *table, const char *columns,
                           bool whole, struct tfs_error *err);
-/* Has the table triggers, which statements of this connection do not run: 1, 0 or negative.
- * `name`: of the first one, to be told. */
-int tfs_database_has_trigger(struct tfs_database *db, const char *table, char name[TFS_QUOTED],
-                             struct tfs_error *err);
-
 /* ---- statements ------------------------------------------------------------------------------ */
 
 /* Makes `*statement` of `sql`, unless it is made already; the caller finalizes it. */
@@ -105,9 +100,6 @@ int tfs_database_commit(struct tfs_database *db, struct tfs_error *err);
 /* Makes the transaction one that writes, whatever its rows were before: SQLite leaves out a page
  * that it would not change. */
 int tfs_database_touch(struct tfs_database *db, struct tfs_error *err);
-/* Is what is written appended to a log, beside which others read what the database holds? Where
- * that cannot be found out, it counts as not so. */
-bool tfs_database_has_log(struct tfs_database *db);
 /* Ends a snapshot or a transaction; nothing where there is none. Cannot fail. */
 void tfs_database_rollback(struct tfs_database *db);
 

@@ -3,9 +3,7 @@
  *
  * Must not know SQL (database.c and the game's schema), nor what rows hold. Rows are fetched in
  * rows_fetch.c, changed in rows_commit.c. Invariants:
- *   1. the database is used under own->lock, and while that is held for long, chunks are fetched
- *      by a second connection: so readers wait for no edit (rows_fetch.c says when they do).
- *      Documents are immutable, as everywhere;
+ *   1. the database is used under own->lock. Documents are immutable, as everywhere;
  *   2. a chunk of the document holds what this mount wrote; what it says is unread is fetched by
  *      its key. tfs_chunk.own is the number of the reading that found it, or found it changed;
  *   3. the first value of a row that was fetched since then is remembered by its checksums. After
@@ -47,9 +45,10 @@ static int source_open(const char *path, bool writable, const struct tfs_rows_sc
     return err->code;
 }
 
-sqlite3_stmt *tfs_rows_statement(const struct tfs_rows *own, struct tfs_rows_source *source,
-                                 enum tfs_rows_statement which, struct tfs_error *err)
+sqlite3_stmt *tfs_rows_statement(struct tfs_rows *own, enum tfs_rows_statement which,
+                                 struct tfs_error *err)
 {
+    struct tfs_rows_source *source = &own->source;
     const char *sql = own->schema->sql(&source->layout, which);
 
     if (tfs_database_prepare(&source->db, sql, &source->statements[which], err) < 0)
@@ -65,10 +64,9 @@ int tfs_rows_look(struct tfs_rows *own, struct tfs_rows_layout *layout, struct t
     return memcmp(layout, &own->source.layout, sizeof(*layout)) == 0;
 }
 
-/* Makes this layout the one that the database is read by. The caller holds both locks. */
+/* Makes this layout the one that the database is read by. The caller holds the lock. */
 static void set_layout(struct tfs_rows *own, struct tfs_rows_layout layout)
 {
-    tfs_rows_beside_close(own);
     for (unsigned i = 0; i < TFS_ROWS_STATEMENTS; i++) {
         sqlite3_finalize(own->source.statements[i]);
         own->source.statements[i] = NULL;
@@ -82,7 +80,6 @@ static void set_layout(struct tfs_rows *own, struct tfs_rows_layout layout)
 struct index {
     struct tfs_key *keys;
     size_t count, others;
-    bool spelled; /* one of the others may be meant as the row of a chunk */
     uint32_t version;
 };
 
@@ -99,8 +96,6 @@ static int add_key(const struct tfs_rows *own, sqlite3_stmt *row, struct index *
         return 0;
     }
     index->others++;
-    index->spelled = index->spelled ||
-                     (own->schema->spells != NULL && own->schema->spells(&own->source.layout, row));
     return 0;
 }
 
@@ -112,7 +107,7 @@ static int compare_keys(const void *a, const void *b)
 static int read_index(struct tfs_rows *own, struct index *index, struct tfs_error *err)
 {
     struct tfs_database *db = &own->source.db;
-    sqlite3_stmt *statement = tfs_rows_statement(own, &own->source, TFS_ROWS_KEYS, err);
+    sqlite3_stmt *statement = tfs_rows_statement(own, TFS_ROWS_KEYS, err);
 
     *index = (struct index){0};
     if (statement == NULL)
@@ -166,7 +161,7 @@ static void count_reading(struct tfs_rows *own, const struct index *index)
     own->seen = index->version;
 }
 
-/* Rows whose key is none. */
+/* Rows whose key is none: one may be meant as the row of a chunk. */
 static int note_others(struct tfs_facts *facts, const struct index *index, struct tfs_error *err)
 {
     const size_t others = index->others;
@@ -177,23 +172,8 @@ static int note_others(struct tfs_facts *facts, const struct index *index, struc
                    "%zu row%s of the database cannot be reached by a coordinate: kept and not "
                    "shown",
                    others, others == 1 ? "" : "s");
-    if (index->spelled)
-        tfs_facts_set_hiding(facts);
+    tfs_facts_set_hiding(facts);
     return err->code;
-}
-
-/* What the game, or a server's owner, has SQLite do with each change is not done by ours. */
-static int note_triggers(struct tfs_rows *own, struct tfs_facts *facts, struct tfs_error *err)
-{
-    const char *table = own->schema->table;
-    char name[TFS_QUOTED];
-    const int there = tfs_database_has_trigger(&own->source.db, table, name, err);
-
-    return there <= 0 ? there
-                      : tfs_facts_note(facts, err, TFS_NOTE_WARNING,
-                                       "its table %s has triggers, such as %s: edits made here do "
-                                       "not run them",
-                                       table, name);
 }
 
 /* Reads all keys into a new document, in a snapshot. The caller holds the lock, or is alone. */
@@ -204,8 +184,7 @@ static int read_doc(struct tfs_rows *own, struct tfs_doc **doc, struct tfs_error
 
     if (read_index(own, &index, err) == 0 &&
         own->schema->facts(&own->source.layout, &facts, err) == 0 &&
-        note_others(facts, &index, err) == 0 && note_triggers(own, facts, err) == 0 &&
-        make_doc(own, facts, &index, doc, err) == 0)
+        note_others(facts, &index, err) == 0 && make_doc(own, facts, &index, doc, err) == 0)
         count_reading(own, &index);
     tfs_facts_unref(facts);
     free(index.keys);
@@ -224,7 +203,7 @@ static int refresh_row(struct tfs_rows *own, struct tfs_edit *edit, struct tfs_k
     bool same = before != NULL;
 
     if (same && (before->flags != chunk.flags || tfs_rows_was_fetched(own, before))) {
-        if (tfs_rows_find(own, &own->source, key, &row, err) < 0)
+        if (tfs_rows_find(own, key, &row, err) < 0)
             return err->code;
         same = tfs_rows_as_before(own, before, &row, false) &&
                tfs_rows_as_before(own, before, &row, true);
@@ -272,11 +251,9 @@ static int refresh_doc(struct tfs_rows *own, struct tfs_doc *base, struct tfs_do
 int tfs_rows_refresh(struct tfs_rows *own, struct tfs_doc *base, struct tfs_doc **doc,
                      struct tfs_error *err)
 {
-    pthread_mutex_lock(&own->beside_lock);
     if (tfs_database_snapshot(&own->source.db, err) == 0)
         refresh_doc(own, base, doc, err);
     tfs_database_rollback(&own->source.db);
-    pthread_mutex_unlock(&own->beside_lock);
     return err->code;
 }
 
@@ -352,30 +329,6 @@ static int open_both(struct tfs_save *save, struct tfs_rows *own, struct tfs_err
     return err->code;
 }
 
-int tfs_rows_beside_open(const struct tfs_save *save, struct tfs_error *err)
-{
-    struct tfs_rows *own = tfs_rows_of(save);
-    struct stat st, now;
-
-    if (own->beside.db.sqlite != NULL)
-        return 0;
-    if (source_open(save->path, false, own->schema, &own->beside, err) < 0)
-        return err->code;
-    if (fstat(own->file.fd, &st) < 0 || lstat(save->path, &now) < 0 || now.st_dev != st.st_dev ||
-        now.st_ino != st.st_ino || tfs_database_moved(&own->beside.db) ||
-        memcmp(&own->beside.layout, &own->source.layout, sizeof(own->source.layout)) != 0) {
-        tfs_rows_beside_close(own);
-        return tfs_fail(err, -EAGAIN, "was replaced by another program");
-    }
-    return 0;
-}
-
-void tfs_rows_beside_close(struct tfs_rows *own)
-{
-    if (own->beside.db.sqlite != NULL)
-        source_close(&own->beside);
-}
-
 /* Opens both and reads a document; on failure neither is open. */
 static int open_and_read(struct tfs_save *save, struct tfs_rows *own, struct tfs_doc **doc,
                          struct tfs_error *err)
@@ -406,7 +359,6 @@ int tfs_rows_open(struct tfs_save *save, const struct tfs_rows_schema *schema,
         return err->code;
     }
     pthread_mutex_init(&own->lock, NULL);
-    pthread_mutex_init(&own->beside_lock, NULL);
     pthread_mutex_init(&own->memory, NULL);
     save->own = own;
     save->st = own->file.st;
@@ -423,7 +375,6 @@ void tfs_rows_close(struct tfs_save *save)
                       tfs_database_version(&own->source.db, &version, &ignored) == 0 &&
                       version == own->seen;
 
-    tfs_rows_beside_close(own); /* before the one that may bring the log into the file */
     source_close(&own->source);
     if (ours) {
         tfs_rows_stat(save);
@@ -431,7 +382,6 @@ void tfs_rows_close(struct tfs_save *save)
     }
     tfs_file_close(&own->file);
     pthread_mutex_destroy(&own->lock);
-    pthread_mutex_destroy(&own->beside_lock);
     pthread_mutex_destroy(&own->memory);
     tfs_rows_kept_release(own);
     free(own->prints);
@@ -518,10 +468,8 @@ static int read_again(struct tfs_save *save, struct tfs_rows *own, struct tfs_do
 {
     struct tfs_rows_layout layout;
 
-    if (is_elsewhere(save)) {
-        tfs_rows_beside_close(own);
+    if (is_elsewhere(save))
         return read_another(save, own, doc, err);
-    }
     if (tfs_database_snapshot(&own->source.db, err) == 0) {
         int same = tfs_rows_look(own, &layout, err);
         if (same == 1)
@@ -539,10 +487,8 @@ int tfs_rows_reload(struct tfs_save *save, struct tfs_error *err)
     struct tfs_doc *doc = NULL;
 
     pthread_mutex_lock(&own->lock);
-    pthread_mutex_lock(&own->beside_lock);
     if (read_again(save, own, &doc, err) == 0)
         tfs_rows_stat(save);
-    pthread_mutex_unlock(&own->beside_lock);
     pthread_mutex_unlock(&own->lock);
     if (err->code == -EBUSY) {
         /* Somebody is just writing: until he is done, the save is what was read of it, and it

@@ -5,9 +5,8 @@
  * What callers may rely on:
  *   - Opening reads the keys and no value: chunks of the document are unread (TFS_CHUNK_UNREAD)
  *     until an edit puts bytes into them. tfs_rows_fetch reads some rows. Rows whose key is none of
- *     the game's are counted, kept and not shown; one that spells a coordinate all the same may be
- *     the row of a chunk that the document lacks (tfs_facts_hiding). A warning names a trigger of
- *     the table: edits do not run it.
+ *     the game's are counted, kept and not shown; one of them may be meant as the row of a chunk
+ *     that the document lacks (tfs_facts_hiding).
  *   - tfs_chunk.own of an unread chunk is the number of the reading that found it, or found it
  *     changed: two unread chunks with one key and one number are the same bytes. A chunk that was
  *     edited keeps its number, but for tfs_rows_keep, which may give it one of its own.
@@ -51,8 +50,7 @@ struct tfs_rows_layout {
 };
 
 struct tfs_rows_schema {
-    const char *table; /* of the rows: the only one that is changed */
-    int value_max;     /* bytes of the longest value that is read; a longer one is EFBIG */
+    int value_max; /* bytes of the longest value that is read; a longer one is EFBIG */
 
     /* Are the tables there that the game needs, and what do they say? *layout was zeroed. Called
      * again when others changed the database: another layout means that all is read again. EBADMSG,
@@ -62,8 +60,6 @@ struct tfs_rows_schema {
     /* The key in the columns of TFS_ROWS_KEYS. False: it is none, or not the one that its
      * coordinates have. */
     bool (*key)(const struct tfs_rows_layout *layout, sqlite3_stmt *row, struct tfs_key *key);
-    /* What is no key, does it spell coordinates in another way than theirs? NULL: nothing can. */
-    bool (*spells)(const struct tfs_rows_layout *layout, sqlite3_stmt *row);
     /* Binds a key; what SQLite answers. *count: of parameters. */
     int (*bind)(const struct tfs_rows_layout *layout, sqlite3_stmt *statement, struct tfs_key key,
                 int *count);

@@ -47,7 +47,7 @@ static int check_unchanged(const struct writing *w, const struct tfs_chunk *befo
     struct tfs_row row = {0};
     bool same;
 
-    if (tfs_rows_find(w->own, &w->own->source, key, &row, w->err) < 0)
+    if (tfs_rows_find(w->own, key, &row, w->err) < 0)
         return w->err->code;
     same = row.found == (before != NULL);
     if (same && before != NULL && (after == NULL || differs(before, after, false)))
@@ -71,7 +71,7 @@ static int verify_row(const struct writing *w, const struct tfs_chunk *after)
 {
     struct tfs_row row = {0};
 
-    if (tfs_rows_find(w->own, &w->own->source, after->key, &row, w->err) < 0)
+    if (tfs_rows_find(w->own, after->key, &row, w->err) < 0)
         return w->err->code;
     bool same = is_as_meant(after, &row);
     tfs_row_release(&row);
@@ -84,7 +84,7 @@ static int verify_row(const struct writing *w, const struct tfs_chunk *after)
 static int run(struct tfs_rows *own, enum tfs_rows_statement which, struct tfs_key key, bool put,
                const struct tfs_blob *value, struct tfs_error *err)
 {
-    sqlite3_stmt *statement = tfs_rows_statement(own, &own->source, which, err);
+    sqlite3_stmt *statement = tfs_rows_statement(own, which, err);
     int count = 0;
 
     if (statement == NULL)
@@ -158,20 +158,6 @@ static int check_tables(const struct writing *w)
     return same < 0 ? same : 0;
 }
 
-/* Without a log SQLite lets nobody read from here on until the transaction is on disk, and does not
- * begin while somebody reads. With one the readers go on. */
-static int commit(struct tfs_rows *own, struct tfs_error *err)
-{
-    const bool alone = !tfs_database_has_log(&own->source.db);
-
-    if (alone)
-        pthread_mutex_lock(&own->beside_lock);
-    tfs_database_commit(&own->source.db, err);
-    if (alone)
-        pthread_mutex_unlock(&own->beside_lock);
-    return err->code;
-}
-
 /* The transaction. */
 static int write_rows(struct writing *w)
 {
@@ -189,7 +175,7 @@ static int write_rows(struct writing *w)
     if (w->err->code == 0 && w->own->unsure)
         tfs_database_touch(db, w->err);
     if (w->err->code == 0 && tfs_doc_diff(w->save->doc, w->doc, write_row, w) == 0)
-        w->own->unsure = commit(w->own, w->err) < 0;
+        w->own->unsure = tfs_database_commit(db, w->err) < 0;
     if (w->err->code < 0)
         tfs_database_rollback(db);
     else

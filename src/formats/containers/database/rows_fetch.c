@@ -3,11 +3,6 @@
  *
  * Must not know documents but for what a chunk says. What is fetched first in a reading is what has
  * been shown: invariant 3 of rows.c.
- *
- * A fetch does not wait for an edit. While an edit uses the connection, a second one reads what was
- * committed last, which has the rows that no edit changed. The other rows are in the documents, or
- * in a temporary file (rows_kept.c). A fetch waits only while SQLite lets nobody read: without a
- * write-ahead log from COMMIT on, or earlier, once its cache cannot hold the changed pages.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -119,11 +114,12 @@ void tfs_row_release(struct tfs_row *row)
     *row = (struct tfs_row){0};
 }
 
-int tfs_rows_find(const struct tfs_rows *own, struct tfs_rows_source *source, struct tfs_key key,
-                  struct tfs_row *row, struct tfs_error *err)
+int tfs_rows_find(struct tfs_rows *own, struct tfs_key key, struct tfs_row *row,
+                  struct tfs_error *err)
 {
+    struct tfs_rows_source *source = &own->source;
     struct tfs_row found = {0};
-    sqlite3_stmt *statement = tfs_rows_statement(own, source, TFS_ROWS_FETCH, err);
+    sqlite3_stmt *statement = tfs_rows_statement(own, TFS_ROWS_FETCH, err);
     int count;
 
     if (statement == NULL)
@@ -142,12 +138,12 @@ int tfs_rows_find(const struct tfs_rows *own, struct tfs_rows_source *source, st
 }
 
 /* The row of a chunk. A reading that begins after a commit has what the commit wrote. */
-static int fetch_row(struct tfs_rows *own, struct tfs_rows_source *source,
-                     const struct tfs_chunk *chunk, struct tfs_row *row, struct tfs_error *err)
+static int fetch_row(struct tfs_rows *own, const struct tfs_chunk *chunk, struct tfs_row *row,
+                     struct tfs_error *err)
 {
     if (tfs_rows_kept_bytes(own, chunk, &row->value, err) != 0)
         return err->code;
-    if (tfs_rows_find(own, source, chunk->key, row, err) < 0)
+    if (tfs_rows_find(own, chunk->key, row, err) < 0)
         return err->code;
     if (!row->found)
         return tfs_fail(err, -ESTALE, "another program removed this row of the database");
@@ -164,10 +160,9 @@ static void fill_chunk(struct tfs_chunk *chunk, const struct tfs_row *row)
     chunk->flags &= ~(uint32_t)TFS_CHUNK_UNREAD_ALL;
 }
 
-/* As many as are worth one go; with `err` set, the last of them could not be had. The caller holds
- * the lock of that connection. */
-static size_t fetch_rows(struct tfs_rows *own, struct tfs_rows_source *source,
-                         struct tfs_chunk *chunks, size_t count, struct tfs_error *err)
+/* As many as are worth one go; with `err` set, the last of them could not be had. */
+static size_t fetch_rows(struct tfs_rows *own, struct tfs_chunk *chunks, size_t count,
+                         struct tfs_error *err)
 {
     size_t ready = 0, bytes = 0;
 
@@ -175,7 +170,7 @@ static size_t fetch_rows(struct tfs_rows *own, struct tfs_rows_source *source,
         struct tfs_row row = {0};
         if ((chunks[ready].flags & TFS_CHUNK_UNREAD_ALL) == 0)
             continue;
-        if (fetch_row(own, source, &chunks[ready], &row, err) == 0)
+        if (fetch_row(own, &chunks[ready], &row, err) == 0)
             fill_chunk(&chunks[ready], &row);
         bytes += tfs_blob_span(row.value).size + tfs_blob_span(row.extra).size;
         tfs_row_release(&row);
@@ -191,27 +186,10 @@ static size_t fetch_at_once(struct tfs_rows *own, struct tfs_chunk *chunks, size
     size_t ready = 0;
 
     if (count == 1)
-        return fetch_rows(own, &own->source, chunks, count, err);
+        return fetch_rows(own, chunks, count, err);
     if (tfs_database_snapshot(&own->source.db, err) == 0)
-        ready = fetch_rows(own, &own->source, chunks, count, err);
+        ready = fetch_rows(own, chunks, count, err);
     tfs_database_rollback(&own->source.db);
-    return ready;
-}
-
-/* By the second connection. 0: it cannot read even the first; the caller then asks the other
- * connection, which says why. Each row is read by itself: a commit may come in between. */
-static size_t fetch_beside(struct tfs_save *save, struct tfs_chunk *chunks, size_t count)
-{
-    struct tfs_rows *own = tfs_rows_of(save);
-    struct tfs_error err = {0};
-    size_t ready = 0;
-
-    pthread_mutex_lock(&own->beside_lock);
-    if (tfs_rows_beside_open(save, &err) == 0)
-        ready = fetch_rows(own, &own->beside, chunks, count, &err);
-    if (err.code < 0 && err.code != -EBUSY)
-        tfs_rows_beside_close(own);
-    pthread_mutex_unlock(&own->beside_lock);
     return ready;
 }
 
@@ -220,12 +198,7 @@ size_t tfs_rows_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t co
 {
     struct tfs_rows *own = tfs_rows_of(save);
 
-    if (pthread_mutex_trylock(&own->lock) != 0) {
-        const size_t ready = fetch_beside(save, chunks, count);
-        if (ready > 0)
-            return ready;
-        pthread_mutex_lock(&own->lock);
-    }
+    pthread_mutex_lock(&own->lock);
     const size_t ready = fetch_at_once(own, chunks, count, err);
     pthread_mutex_unlock(&own->lock);
     return ready;

@@ -51,11 +51,7 @@ struct tfs_rows {
     uint32_t seen;    /* data_version of the reading */
     uint64_t reading; /* its number, from 1 */
     bool unsure;      /* a transaction failed at its very end: it may be there, if not durably */
-    /* A second connection, by which chunks are fetched while the first one is busy: it never waits
-     * for `lock`, which comes before. Not open: db.sqlite is NULL. */
-    pthread_mutex_t beside_lock;
-    struct tfs_rows_source beside;
-    pthread_mutex_t memory;       /* of what follows; after both, and nothing waits under it */
+    pthread_mutex_t memory;       /* of what follows; after `lock`, and nothing waits under it */
     struct tfs_row_print *prints; /* by slot */
     uint32_t print_count;
     struct tfs_rows_kept kept;
@@ -71,18 +67,13 @@ static inline bool tfs_rows_have_extra(const struct tfs_rows *own)
     return own->schema->sql(&own->source.layout, TFS_ROWS_PUT_EXTRA) != NULL;
 }
 
-/* The caller of these two holds the lock of that connection, or is alone. */
-/* A statement, to be reset after use; NULL: it cannot be made, and `err` says why. */
-sqlite3_stmt *tfs_rows_statement(const struct tfs_rows *own, struct tfs_rows_source *source,
-                                 enum tfs_rows_statement which, struct tfs_error *err);
-int tfs_rows_find(const struct tfs_rows *own, struct tfs_rows_source *source, struct tfs_key key,
-                  struct tfs_row *row, struct tfs_error *err);
-void tfs_row_release(struct tfs_row *row);
-/* The second connection is open, to the same database, and reads it by the same layout. The caller
- * holds its lock, as for closing it, which is legal where it is not open. */
-int tfs_rows_beside_open(const struct tfs_save *save, struct tfs_error *err);
-void tfs_rows_beside_close(struct tfs_rows *own);
 /* The caller of what follows holds the lock, or is alone, where nothing else is said. */
+/* A statement, to be reset after use; NULL: it cannot be made, and `err` says why. */
+sqlite3_stmt *tfs_rows_statement(struct tfs_rows *own, enum tfs_rows_statement which,
+                                 struct tfs_error *err);
+int tfs_rows_find(struct tfs_rows *own, struct tfs_key key, struct tfs_row *row,
+                  struct tfs_error *err);
+void tfs_row_release(struct tfs_row *row);
 /* Looks at the tables again: 1 the layout is what it was, 0 it is *layout now. */
 int tfs_rows_look(struct tfs_rows *own, struct tfs_rows_layout *layout, struct tfs_error *err);
 uint32_t tfs_rows_checksum(struct tfs_span bytes);
@@ -108,8 +99,7 @@ bool tfs_rows_as_before(struct tfs_rows *own, const struct tfs_chunk *before,
 int tfs_rows_check_path(const struct tfs_save *save, struct tfs_error *err);
 /* Owner and times of the save are those of now. */
 void tfs_rows_stat(struct tfs_save *save);
-/* The document as the database is now; what did not change is shared with `base`. Meanwhile
- * nothing is fetched by the second connection: what was fetched says which rows changed. */
+/* The document as the database is now; what did not change is shared with `base`. */
 int tfs_rows_refresh(struct tfs_rows *own, struct tfs_doc *base, struct tfs_doc **doc,
                      struct tfs_error *err);
 
