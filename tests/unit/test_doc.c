@@ -130,30 +130,6 @@ static struct tfs_key model_key(uint32_t i)
         .x = n % side - side / 2, .z = n / side % side - 5, .y = n / side / side - 20};
 }
 
-static unsigned asked, fails_at; /* how often; when that often, there is no memory */
-
-static int holds_a_three(const struct tfs_chunk *chunk, struct tfs_error *why)
-{
-    return ++asked == fails_at ? tfs_fail_memory(why) : value_of(chunk) == 3;
-}
-
-/* What is remembered of pages must not outlive them. */
-static void assert_count(const struct tfs_doc *doc, const struct model *model)
-{
-    struct tfs_key found, first;
-    size_t threes = 0, count;
-
-    for (uint32_t i = MODEL_SIZE; i-- > 0;)
-        if (model->present[i] && model->value[i] == 3) {
-            first = model_key(i);
-            threes++;
-        }
-    ck_assert_int_eq(tfs_doc_count(doc, holds_a_three, &count, &found, &err), 0);
-    ck_assert_uint_eq(count, threes);
-    if (threes > 0)
-        ck_assert_int_eq(tfs_key_compare(found, first), 0);
-}
-
 /* The document finds, counts and lists just what the model says. */
 static void assert_model(const struct tfs_doc *doc, const struct model *model)
 {
@@ -170,7 +146,6 @@ static void assert_model(const struct tfs_doc *doc, const struct model *model)
         count++;
     }
     ck_assert_uint_eq(doc->count, count);
-    assert_count(doc, model);
 }
 
 static void model_put(struct model *model, struct tfs_edit *edit, uint32_t i, uint32_t value)
@@ -698,35 +673,6 @@ START_TEST(keys_are_looked_through_once_while_no_chunk_comes_or_goes)
 }
 END_TEST
 
-START_TEST(chunks_are_counted_again_only_near_an_edit)
-{
-    struct tfs_doc *doc = doc_row(5000);
-    struct tfs_edit edit;
-    struct tfs_key first;
-    size_t count = 9;
-
-    fails_at = asked + 700;
-    ck_assert_int_eq(tfs_doc_count(doc, holds_a_three, &count, &first, &err), -ENOMEM);
-    ck_assert_uint_eq(count, 9);
-    reset();
-    ck_assert_int_eq(tfs_doc_count(doc, holds_a_three, &count, &first, &err), 0);
-    ck_assert_uint_eq(count, 1);
-    edit_open(doc, &edit);
-    put(&edit, key_x(2000), 3);
-    asked = fails_at = 0;
-    ck_assert_int_eq(tfs_doc_count(tfs_edit_doc(&edit), holds_a_three, &count, &first, &err), 0);
-    ck_assert_uint_eq(count, 2);
-    put(&edit, key_x(2001), 3);
-    struct tfs_doc *next = finish(&edit);
-    ck_assert_int_eq(tfs_doc_count(next, holds_a_three, &count, &first, &err), 0);
-    ck_assert_uint_eq(count, 3);
-    ck_assert_int_eq(first.x, 3);
-    ck_assert_uint_le(asked, 2 * (512 + 4));
-    tfs_doc_unref(doc);
-    tfs_doc_unref(next);
-}
-END_TEST
-
 /* ---- many chunks ----------------------------------------------------------------------------- */
 
 START_TEST(doc_holds_a_million_chunks)
@@ -811,7 +757,6 @@ static Suite *doc_suite(void)
     tcase_add_test(map, doc_chunk_same_looks_at_content);
     tcase_add_test(map, doc_chunk_is_what_something_was_made_of);
     tcase_add_test(map, doc_bounds_are_those_of_one_group);
-    tcase_add_test(map, chunks_are_counted_again_only_near_an_edit);
     tcase_add_test(map, keys_are_looked_through_once_while_no_chunk_comes_or_goes);
     tcase_add_test(map, areas_are_those_in_which_some_chunk_lies);
     tcase_add_test(edits, doc_edit_copies_only_the_page_it_touches);

@@ -589,18 +589,6 @@ START_TEST(folder_and_one_region_of_it_are_not_written_at_the_same_time)
 }
 END_TEST
 
-START_TEST(journal_that_an_earlier_version_left_beside_a_region_is_named)
-{
-    make_world();
-    tree_files_close(&c);
-    scratch_write("world/regions/lod0/.r.0.0.0.vxr.terrainfs-journal", "edits");
-    must_open();
-    const char *note = tfs_facts_find(c.save->doc->facts, TFS_NOTE_WARNING);
-    ck_assert_ptr_nonnull(note);
-    ck_assert_ptr_nonnull(strstr(note, "regions/lod0/r.0.0.0.vxr: edits of an earlier version"));
-}
-END_TEST
-
 START_TEST(region_of_a_folder_is_the_folder_with_its_chunks_alone)
 {
     make_world();
@@ -977,7 +965,6 @@ static Suite *folder_suite(void)
     tcase_add_test(tcase, level_above_0_that_was_removed_is_gone);
     tcase_add_test(tcase, folder_is_locked_against_a_second_mount);
     tcase_add_test(tcase, folder_and_one_region_of_it_are_not_written_at_the_same_time);
-    tcase_add_test(tcase, journal_that_an_earlier_version_left_beside_a_region_is_named);
     tcase_add_test(tcase, region_of_a_folder_is_the_folder_with_its_chunks_alone);
     tcase_add_test(tcase, link_among_the_directories_refuses_the_folder);
     tcase_add_test(tcase, region_shown_alone_that_is_missing_or_half_written_is_waited_for);

@@ -110,7 +110,7 @@ struct tfs_folder_kind {
     int (*look)(const struct tfs_facts *facts, const struct tfs_file_handle *handle,
                 struct tfs_folder_file *file, struct tfs_error *why);
     /* Sets file->own of a file that was decoded. NULL: `look` knows all. */
-    int (*learn)(const struct tfs_doc *doc, struct tfs_folder_file *file, struct tfs_error *err);
+    void (*learn)(const struct tfs_doc *doc, struct tfs_folder_file *file);
     /* What chunks are slices of, also those that the codec of the file decodes: so the chunks of a
      * unit are slices of it, inflated. NULL: each chunk lies in the file, in bytes of its own. */
     int (*payload)(struct tfs_blob *bytes, uint64_t limit, struct tfs_blob **payload,

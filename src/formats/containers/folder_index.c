@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/journal.h"
 #include "base/print.h"
 #include "formats/containers/folder_state.h"
 #include "formats/containers/file.h"
@@ -114,9 +113,9 @@ int tfs_folder_file_make(const struct tfs_save *save, const struct tfs_facts *fa
     int result = kind->look(facts, handle, made, why);
     if (result == 0 && made->unread && doc != NULL) {
         made->unread = false;
-        if (keep_notes(made, doc->facts, why) < 0 || keep_slots(kind, facts, made, doc, why) < 0 ||
-            kind->learn(doc, made, why) < 0)
+        if (keep_notes(made, doc->facts, why) < 0 || keep_slots(kind, facts, made, doc, why) < 0)
             result = why->code;
+        kind->learn(doc, made);
     }
     if (result < 0)
         tfs_folder_file_unref(made);
@@ -320,24 +319,6 @@ static int scan_file(const struct scan *scan, struct tfs_key key, char *path, st
     return err->code;
 }
 
-/* An earlier version let a file be edited alone. */
-static int note_journal(const struct scan *scan, const char *directory, const char *name,
-                        struct tfs_error *err)
-{
-    char of[TFS_JOURNAL_NAME], file[2 * TFS_JOURNAL_NAME];
-    struct tfs_key key;
-
-    if (!tfs_journal_of_name(name, of))
-        return 0;
-    snprintf(file, sizeof(file), "%.200s%s%s", directory, *directory == '\0' ? "" : "/", of);
-    if (!tfs_folder_kind_of(scan->save)->key(file, &key))
-        return 0;
-    return tfs_facts_note(scan->index->facts, err, TFS_NOTE_WARNING,
-                          "%s: edits of an earlier version wait in its own journal, %s: move both "
-                          "to another folder, open the file there, and move it back",
-                          file, name);
-}
-
 /* What a killed process left of a file. */
 static int remove_strays(const struct scan *scan, const char *directory, const char *name,
                          struct tfs_error *err)
@@ -364,12 +345,10 @@ static bool is_file(const struct tfs_save *save, const char *path, struct tfs_ke
 static int scan_name(const struct scan *scan, const struct tfs_folder_watch *watch,
                      const char *name, struct tfs_error *err)
 {
-    const char *below = watch->path + strlen(scan->save->path);
     struct tfs_key key;
     char *path = NULL;
 
-    if (remove_strays(scan, watch->path, name, err) < 0 ||
-        note_journal(scan, *below == '/' ? below + 1 : below, name, err) < 0)
+    if (remove_strays(scan, watch->path, name, err) < 0)
         return err->code;
     if (tfs_print(&path, "%s/%s", watch->path, name) < 0)
         return tfs_fail_memory(err);

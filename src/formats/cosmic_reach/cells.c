@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "formats/cells/edit.h"
-#include "formats/cosmic_reach/entities.h"
+#include "formats/cosmic_reach/crbin.h"
 
 enum { BLOCK = TFS_COSMIC_PLANE_BLOCK, SKY, LIGHT };
 
@@ -133,11 +133,12 @@ static int decode_blocks(struct tfs_cells *cells, struct tfs_error *err)
 static int check_body(const struct tfs_cells *cells, struct tfs_error *err)
 {
     const struct tfs_cosmic_body *body = &sections_of(cells)->body;
+    struct tfs_span entities;
 
     if (tfs_cosmic_body_check(body, tfs_blob_span(cells->stored).data, err) < 0 ||
-        cells->warning == NULL)
+        cells->warning == NULL || !tfs_cosmic_entities_of(body, &entities))
         return err->code;
-    const int understood = tfs_cosmic_entities_check(body, err);
+    const int understood = tfs_cosmic_crbin_check(entities, err);
     if (understood == 0)
         tfs_fail(cells->warning, -ENOTSUP,
                  "its block entities are not understood to their last byte: they keep their "

@@ -20,16 +20,6 @@ const char *tfs_cosmic_layout_name(const struct tfs_cosmic_facts *own)
     return own->compression == TFS_COSMIC_GZIP ? "columns, gzip" : "columns, not compressed";
 }
 
-static void add_odd(struct tfs_buf *out, const struct tfs_doc *doc, struct tfs_error *err)
-{
-    struct tfs_cosmic_odd odd;
-
-    if (tfs_cosmic_facts(doc)->zone)
-        tfs_cosmic_zone_describe_odd(out, doc);
-    else if (tfs_cosmic_odd_find(doc, &odd, err) == 0)
-        tfs_cosmic_odd_print(&odd, "", out);
-}
-
 static void add_lines(struct tfs_buf *out, struct tfs_save *save, const struct tfs_doc *doc,
                       struct tfs_error *err)
 {
@@ -49,7 +39,7 @@ static void add_lines(struct tfs_buf *out, struct tfs_save *save, const struct t
     tfs_info_line(out, "light",
                   "is kept as stored and not computed when blocks change; whether the game "
                   "computes it again is not known");
-    add_odd(out, doc, err);
+    (void)err;
 }
 
 const struct tfs_lens tfs_cosmic_info_lens = TFS_INFO_LENS(add_lines);

@@ -42,8 +42,8 @@ const struct tfs_lens tfs_cosmic_zone_lens = {.get = zone_get, .size = zone_size
 
 static bool is_like(const struct tfs_folder_file *a, const struct tfs_folder_file *b)
 {
-    const struct tfs_cosmic_facts *left = &tfs_cosmic_region_own(a)->facts,
-                                  *right = &tfs_cosmic_region_own(b)->facts;
+    const struct tfs_cosmic_facts *left = tfs_cosmic_region_facts(a),
+                                  *right = tfs_cosmic_region_facts(b);
 
     return !a->left_out && !b->left_out && left->version == right->version &&
            left->compression == right->compression;
@@ -71,7 +71,7 @@ void tfs_cosmic_zone_describe(struct tfs_buf *out, const struct tfs_doc *doc)
 
     tfs_info_line(out, "region files", "%zu", files->count);
     for (size_t i = 0; i < files->count; i++) {
-        const struct tfs_cosmic_facts *facts = &tfs_cosmic_region_own(files->files[i])->facts;
+        const struct tfs_cosmic_facts *facts = tfs_cosmic_region_facts(files->files[i]);
         const size_t count = count_like(files, i);
         if (count > 0)
             tfs_info_line(out, "version", "%u (%s), in %zu region files", facts->version,
@@ -84,17 +84,5 @@ void tfs_cosmic_zone_describe(struct tfs_buf *out, const struct tfs_doc *doc)
             continue;
         tfs_cosmic_region_name(files->files[i]->key, name);
         tfs_info_line(out, "read-only region", "%s: %s", name, files->files[i]->refusal);
-    }
-}
-
-void tfs_cosmic_zone_describe_odd(struct tfs_buf *out, const struct tfs_doc *doc)
-{
-    const struct tfs_folder_files *files = &doc->facts->folder->files;
-    char where[TFS_COSMIC_REGION_NAME + 2];
-
-    for (size_t i = 0; i < files->count; i++) {
-        tfs_cosmic_region_name(files->files[i]->key, where);
-        strcat(where, ": ");
-        tfs_cosmic_odd_print(&tfs_cosmic_region_own(files->files[i])->odd, where, out);
     }
 }

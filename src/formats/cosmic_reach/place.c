@@ -137,6 +137,6 @@ uint32_t tfs_cosmic_version_at(const struct tfs_doc *doc, struct tfs_key chunk)
     const struct tfs_folder_file *file = tfs_folder_file_of(doc, chunk);
 
     if (file != NULL && !file->left_out)
-        return tfs_cosmic_region_own(file)->facts.version;
+        return tfs_cosmic_region_facts(file)->version;
     return tfs_cosmic_facts(doc)->version;
 }

@@ -93,7 +93,7 @@ static void zone_complete(struct tfs_facts *facts)
     const struct tfs_cosmic_facts *newest = NULL;
 
     for (size_t i = 0; i < files->count; i++) {
-        const struct tfs_cosmic_facts *region = &tfs_cosmic_region_own(files->files[i])->facts;
+        const struct tfs_cosmic_facts *region = tfs_cosmic_region_facts(files->files[i]);
         if (!files->files[i]->left_out && (newest == NULL || region->version > newest->version))
             newest = region;
     }
@@ -116,7 +116,7 @@ static int region_blank(struct tfs_save *save, struct tfs_key region, struct tfs
         return err->code;
     struct tfs_cosmic_facts *own = tfs_cosmic_facts_of(facts);
     *own = once == NULL || once->left_out ? *tfs_cosmic_facts(save->doc)
-                                          : tfs_cosmic_region_own(once)->facts;
+                                          : *tfs_cosmic_region_facts(once);
     own->zone = false;
     own->named = true;
     own->region = region;
@@ -178,7 +178,6 @@ static struct tfs_key chunk_of(const struct tfs_facts *facts, struct tfs_key reg
 static int region_look(const struct tfs_facts *facts, const struct tfs_file_handle *handle,
                        struct tfs_folder_file *file, struct tfs_error *why)
 {
-    struct tfs_cosmic_region_own *own = file->own;
     uint8_t head[TFS_COSMIC_HEADER_SIZE];
     const ssize_t size = pread(handle->fd, head, sizeof(head), 0);
 
@@ -186,16 +185,12 @@ static int region_look(const struct tfs_facts *facts, const struct tfs_file_hand
     if (size < 0)
         return tfs_fail_errno(why, "cannot be read");
     file->unread = true;
-    return tfs_cosmic_region_look((struct tfs_span){head, (size_t)size}, &own->facts, why);
+    return tfs_cosmic_region_look((struct tfs_span){head, (size_t)size}, file->own, why);
 }
 
-static int region_learn(const struct tfs_doc *doc, struct tfs_folder_file *file,
-                        struct tfs_error *err)
+static void region_learn(const struct tfs_doc *doc, struct tfs_folder_file *file)
 {
-    struct tfs_cosmic_region_own *own = file->own;
-
-    own->facts = *tfs_cosmic_facts(doc);
-    return tfs_cosmic_odd_find(doc, &own->odd, err);
+    memcpy(file->own, tfs_cosmic_facts(doc), sizeof(struct tfs_cosmic_facts));
 }
 
 static uint64_t region_order(const struct tfs_doc *doc, struct tfs_key key)
@@ -207,7 +202,7 @@ static uint64_t region_order(const struct tfs_doc *doc, struct tfs_key key)
 #define KIND(directory_fn, key_fn, path_fn)                                                        \
     {                                                                                              \
         .file = &tfs_cosmic_reach_region, .common = TFS_COSMIC_ZONE_INFO,                          \
-        .own_size = sizeof(struct tfs_cosmic_region_own), .facts = zone_facts,                     \
+        .own_size = sizeof(struct tfs_cosmic_facts), .facts = zone_facts,                          \
         .complete = zone_complete, .directory = (directory_fn), .key = (key_fn),                   \
         .path = (path_fn), .file_of = file_of, .chunk_of = chunk_of, .look = region_look,          \
         .learn = region_learn, .payload = tfs_cosmic_region_payload, .blank = region_blank,        \

@@ -6,16 +6,10 @@
 #define TFS_FORMATS_COSMIC_REACH_ZONE_H
 
 #include "formats/containers/folder.h"
-#include "formats/cosmic_reach/entities.h"
 #include "formats/cosmic_reach/region.h"
 
-/* tfs_folder_file.own of a region. */
-struct tfs_cosmic_region_own {
-    struct tfs_cosmic_facts facts; /* not of one that is left out */
-    struct tfs_cosmic_odd odd;     /* of one that was decoded */
-};
-
-static inline const struct tfs_cosmic_region_own *tfs_cosmic_region_own(
+/* Of a region that is not left out. */
+static inline const struct tfs_cosmic_facts *tfs_cosmic_region_facts(
     const struct tfs_folder_file *file)
 {
     return file->own;
@@ -40,9 +34,6 @@ void tfs_cosmic_region_name(struct tfs_key region, char name[TFS_COSMIC_REGION_N
 const char *tfs_cosmic_layout_name(const struct tfs_cosmic_facts *own);
 /* The lines of info.txt about the regions of a zone. */
 void tfs_cosmic_zone_describe(struct tfs_buf *out, const struct tfs_doc *doc);
-/* The same about their block entities, as the regions were read or written last. */
-void tfs_cosmic_zone_describe_odd(struct tfs_buf *out, const struct tfs_doc *doc);
-
 #define TFS_COSMIC_ZONE_INFO  "zoneInfo.json"
 #define TFS_COSMIC_WORLD_INFO "worldInfo.json"
 

@@ -64,7 +64,6 @@ int tfs_page_create(struct tfs_page **page, struct tfs_error *err)
     if (created == NULL)
         return tfs_fail_memory(err);
     atomic_init(&created->refs, 1);
-    atomic_init(&created->counted, 0);
     created->count = 0;
     *page = created;
     return 0;
@@ -108,10 +107,8 @@ int tfs_doc_own_page(struct tfs_doc *doc, size_t index, struct tfs_error *err)
     struct tfs_page *shared = doc->pages[index];
     struct tfs_page *own = NULL;
 
-    if (atomic_load_explicit(&shared->refs, memory_order_acquire) == 1) {
-        atomic_store(&shared->counted, 0);
+    if (atomic_load_explicit(&shared->refs, memory_order_acquire) == 1)
         return 0;
-    }
     if (tfs_page_create(&own, err) < 0)
         return err->code;
     memcpy(own->chunks, shared->chunks, shared->count * sizeof(*shared->chunks));
@@ -364,53 +361,4 @@ size_t tfs_doc_group_count(const struct tfs_doc *doc, uint32_t group)
 int tfs_doc_group_each(const struct tfs_doc *doc, uint32_t group, tfs_doc_chunk_fn each, void *arg)
 {
     return tfs_doc_walk(doc, group, each, arg);
-}
-
-/* ---- chunks that are counted ----------------------------------------------------------------- */
-
-static int count_page(struct tfs_page *page, tfs_doc_count_fn is, size_t *count,
-                      struct tfs_error *err)
-{
-    const unsigned known = atomic_load(&page->counted);
-    unsigned found = 0;
-
-    for (uint32_t i = 0; known == 0 && i < page->count; i++) {
-        const int yes = is(&page->chunks[i], err);
-        if (yes < 0)
-            return yes;
-        found += yes > 0;
-    }
-    if (known == 0)
-        atomic_store(&page->counted, found + 1);
-    *count = known == 0 ? found : known - 1;
-    return 0;
-}
-
-static int first_counted(const struct tfs_page *page, tfs_doc_count_fn is, struct tfs_key *first,
-                         struct tfs_error *err)
-{
-    int yes = 0;
-
-    for (uint32_t i = 0; yes == 0 && i < page->count; i++) {
-        yes = is(&page->chunks[i], err);
-        *first = page->chunks[i].key;
-    }
-    return yes < 0 ? yes : 0;
-}
-
-int tfs_doc_count(const struct tfs_doc *doc, tfs_doc_count_fn is, size_t *count,
-                  struct tfs_key *first, struct tfs_error *err)
-{
-    size_t sum = 0, here;
-    int status = 0;
-
-    for (size_t i = 0; status == 0 && i < doc->page_count; i++) {
-        status = count_page(doc->pages[i], is, &here, err);
-        if (status == 0 && here > 0 && sum == 0)
-            status = first_counted(doc->pages[i], is, first, err);
-        sum += status == 0 ? here : 0;
-    }
-    if (status == 0)
-        *count = sum;
-    return status;
 }

@@ -159,13 +159,6 @@ int tfs_doc_group_each(const struct tfs_doc *doc, uint32_t group, tfs_doc_chunk_
 bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,
                     struct tfs_key *high);
 
-/* How many chunks `is` gives 1 for (0: no, negative: the error), and the first of them where there
- * is one. The answers are kept, so that after an edit it is asked about the chunks near those that
- * changed only: a format has one such question, which the chunk alone must answer. */
-typedef int (*tfs_doc_count_fn)(const struct tfs_chunk *chunk, struct tfs_error *err);
-int tfs_doc_count(const struct tfs_doc *doc, tfs_doc_count_fn is, size_t *count,
-                  struct tfs_key *first, struct tfs_error *err);
-
 /* Calls `changed` for every key whose chunk differs between the two (NULL = absent on that side),
  * in key order, skipping shared pages. "Differs": another blob, extra, tag or flags. Returns the
  * first non-zero value of `changed`. */

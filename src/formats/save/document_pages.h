@@ -21,7 +21,6 @@
 struct tfs_page {
     atomic_uint refs;
     uint32_t count;
-    atomic_uint counted; /* what tfs_doc_count found here, and 1 more; 0: nobody has asked yet */
     struct tfs_chunk chunks[TFS_PAGE_CHUNKS];
 };
 
