@@ -320,6 +320,9 @@ static int merge_rest(struct merger *m, struct tfs_error *err)
     }
     m->rest[TFS_MERGE_THEIRS] =
         known[TFS_MERGE_THEIRS] && rests[TFS_MERGE_THEIRS] == rests[TFS_MERGE_OURS];
+    m->merge.one_rest = m->rest[TFS_MERGE_THEIRS] &&
+                        (m->saves[TFS_MERGE_BASE] == NULL ||
+                         (known[TFS_MERGE_BASE] && rests[TFS_MERGE_BASE] == rests[TFS_MERGE_OURS]));
     if (m->rest[TFS_MERGE_THEIRS] || (known[TFS_MERGE_BASE] && known[TFS_MERGE_THEIRS] &&
                                       rests[TFS_MERGE_THEIRS] == rests[TFS_MERGE_BASE]))
         return 0;
@@ -353,24 +356,6 @@ static int write_doc(struct merger *m, enum tfs_merge_side side, struct tfs_doc 
     return tfs_cli_commit(ours, doc, err);
 }
 
-/* Theirs, to the byte. Files beside a save follow a commit of it alone. */
-static int write_theirs(struct merger *m, struct tfs_error *err)
-{
-    struct tfs_edit edit;
-
-    if (m->saves[TFS_MERGE_OURS]->container->file->committed == NULL || m->output != NULL)
-        return write_doc(m, TFS_MERGE_THEIRS, m->saves[TFS_MERGE_THEIRS]->doc, err);
-    if (tfs_edit_open(m->saves[TFS_MERGE_OURS]->doc, &edit, err) < 0)
-        return err->code;
-    if (tfs_merge_take(&m->merge, &edit, TFS_MERGE_THEIRS, err) == 0) {
-        struct tfs_doc *doc = tfs_edit_finish(&edit);
-        write_doc(m, TFS_MERGE_OURS, doc, err);
-        tfs_doc_unref(doc);
-    }
-    tfs_edit_release(&edit);
-    return err->code;
-}
-
 static int write_result(struct merger *m, struct tfs_edit *edit, struct tfs_error *err)
 {
     const struct tfs_container *container = m->saves[TFS_MERGE_OURS]->container;
@@ -381,9 +366,11 @@ static int write_result(struct merger *m, struct tfs_edit *edit, struct tfs_erro
         return write_doc(m, TFS_MERGE_BASE, m->saves[TFS_MERGE_BASE]->doc, err);
     if (m->merge.same[TFS_MERGE_OURS] && m->rest[TFS_MERGE_OURS])
         return write_doc(m, TFS_MERGE_OURS, m->saves[TFS_MERGE_OURS]->doc, err);
+    /* Files beside a save follow a commit of it alone. */
     if (m->merge.same[TFS_MERGE_THEIRS] && m->rest[TFS_MERGE_THEIRS] && container->file != NULL &&
-        m->saves[TFS_MERGE_THEIRS]->container == container)
-        return write_theirs(m, err);
+        m->saves[TFS_MERGE_THEIRS]->container == container &&
+        (container->file->committed == NULL || m->output != NULL))
+        return write_doc(m, TFS_MERGE_THEIRS, m->saves[TFS_MERGE_THEIRS]->doc, err);
     struct tfs_doc *doc = tfs_edit_finish(edit);
     write_doc(m, carrier, doc, err);
     tfs_doc_unref(doc);

@@ -73,7 +73,7 @@ static int print_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *
     if (chunk->why[0] != '\0')
         tfs_fail(&why, -EBADMSG, "%s", chunk->why);
     else
-        tfs_chunk_count_all(&t->sum, &t->side, stored, &why);
+        tfs_chunk_count(&t->sum, &t->side, stored, &why);
     if (why.code < 0 && !tfs_is_damage(why.code)) {
         *t->err = why;
         return why.code;

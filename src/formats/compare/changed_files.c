@@ -4,9 +4,9 @@
  */
 #include "formats/compare/changed_files.h"
 
-#include <errno.h>
 #include <string.h>
 
+#include "formats/compare/fetch.h"
 #include "formats/views/arrays/array.h"
 #include "formats/views/views.h"
 
@@ -70,23 +70,15 @@ static unsigned shown_by(const struct tfs_cells_kind *kind, const struct tfs_len
 }
 
 static bool reads_differently(struct tfs_save *save, const struct tfs_doc *const docs[2],
-                              const struct tfs_lens *lens, struct tfs_key key)
+                              const struct tfs_file *file, struct tfs_key key)
 {
-    const struct tfs_at at = tfs_lens_at(lens, key, 0);
-    struct tfs_buf text[2] = {{0}};
-    struct tfs_error err = {0};
-    int there[2] = {0};
+    const struct tfs_side before = {save, docs[0]}, after = {save, docs[1]};
+    struct tfs_two_texts texts = {.there = {false}};
+    struct tfs_error ignored = {0};
+    const bool alike = tfs_sides_alike(&before, &after, file, key, &texts, &ignored) == 1;
 
-    for (int i = 0; i < 2 && err.code == 0; i++) {
-        there[i] = lens->exists == NULL ? 1 : lens->exists(save, docs[i], at);
-        if (there[i] < 0 || (there[i] == 1 && lens->get(save, docs[i], at, &text[i], &err) < 0))
-            tfs_fail(&err, -EBADMSG, "it cannot be read");
-    }
-    const bool differs = err.code < 0 || there[0] != there[1] ||
-                         !tfs_span_equal(tfs_buf_span(&text[0]), tfs_buf_span(&text[1]));
-    tfs_buf_release(&text[0]);
-    tfs_buf_release(&text[1]);
-    return differs;
+    tfs_two_texts_release(&texts);
+    return !alike;
 }
 
 /* The cells, if nothing has to be fetched for them. */
@@ -122,7 +114,7 @@ uint32_t tfs_changed_files(struct tfs_save *save, const struct tfs_doc *const do
     for (unsigned i = 0; i < schema->count && differs != ALL; i++) {
         const unsigned shown = kind == NULL ? 0 : shown_by(kind, schema->files[i].lens);
         if (shown != 0 ? (shown & differs) != 0
-                       : reads_differently(save, docs, schema->files[i].lens, after->key))
+                       : reads_differently(save, docs, &schema->files[i], after->key))
             files |= 1u << i;
     }
     tfs_cells_unref(cells[0]);

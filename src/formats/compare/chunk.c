@@ -58,14 +58,16 @@ int tfs_chunk_sides_open(struct tfs_chunk_sides *c, const struct tfs_side *sides
 }
 
 void tfs_diff_box_add(struct tfs_diff_box *box, uint64_t count, const struct tfs_chunk_sides *c,
-                      const uint32_t low[3], const uint32_t high[3])
+                      const uint32_t at[3])
 {
-    const int64_t from[] = {(int64_t)c->key.x * c->size.x, (int64_t)c->key.y * c->size.y,
-                            (int64_t)c->key.z * c->size.z};
+    const int64_t place[] = {(int64_t)c->key.x * c->size.x + at[0],
+                             (int64_t)c->key.y * c->size.y + at[1],
+                             (int64_t)c->key.z * c->size.z + at[2]};
 
     for (int axis = 0; axis < 3; axis++) {
-        const int64_t first = from[axis] + low[axis], last = from[axis] + high[axis];
-        box->low[axis] = count == 0 || first < box->low[axis] ? first : box->low[axis];
-        box->high[axis] = count == 0 || last > box->high[axis] ? last : box->high[axis];
+        if (count == 0 || place[axis] < box->low[axis])
+            box->low[axis] = place[axis];
+        if (count == 0 || place[axis] > box->high[axis])
+            box->high[axis] = place[axis];
     }
 }

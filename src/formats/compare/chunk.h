@@ -28,8 +28,8 @@ int tfs_chunk_sides_open(struct tfs_chunk_sides *c, const struct tfs_side *sides
 void tfs_chunk_sides_close(struct tfs_chunk_sides *c); /* keeps memory for the next one */
 void tfs_chunk_sides_release(struct tfs_chunk_sides *c);
 
-/* Adds voxels of the chunk to a box, which has `count` so far. */
+/* Adds a voxel of the chunk to a box, which has `count` so far. */
 void tfs_diff_box_add(struct tfs_diff_box *box, uint64_t count, const struct tfs_chunk_sides *c,
-                      const uint32_t low[3], const uint32_t high[3]);
+                      const uint32_t at[3]);
 
 #endif

@@ -33,7 +33,6 @@ static int count_voxels(struct tfs_chunk_count *sum, const struct tfs_voxel *v, 
 
     if (tfs_voxel_is_empty(&sum->pool, v))
         return 0;
-    sum->filled += voxels;
     tfs_buf_clear(&sum->text);
     tfs_voxel_print(&sum->pool, v, true, &sum->text);
     if (tfs_buf_check(&sum->text, err) < 0 || sum->text.size == 0 ||
@@ -281,32 +280,6 @@ static size_t count_here(const struct tfs_cells *cells, size_t first)
     return left < TFS_PLANE_TOGETHER ? left : TFS_PLANE_TOGETHER;
 }
 
-/* How many voxels are not empty: solid ones, and air with distances or further values. */
-static uint64_t count_saying(const struct tfs_cells *cells)
-{
-    const struct tfs_cells_plane *dense[TFS_PLANES_MAX];
-    unsigned count = 0;
-    uint64_t said = 0;
-
-    for (unsigned p = 0; p < cells->kind->count; p++) {
-        const struct tfs_cells_plane *plane = &cells->planes[p];
-        if (plane->form.width != cells->kind->planes[p].form.width ||
-            (plane->filled && tfs_plane_get(plane, 0) != plane->form.empty))
-            return cells->count;
-        if (!plane->filled)
-            dense[count++] = plane;
-    }
-    for (size_t i = 0; i < cells->count; i += TFS_PLANE_TOGETHER) {
-        const size_t here = count_here(cells, i);
-        uint8_t says[TFS_PLANE_TOGETHER] = {0};
-        for (unsigned k = 0; k < count; k++)
-            tfs_plane_mark(dense[k], i, here, dense[k]->form.empty + 1, UINT64_MAX - 1, says);
-        for (size_t k = 0; k < TFS_PLANE_TOGETHER; k++)
-            said += says[k];
-    }
-    return said;
-}
-
 /* Sets `marks` where voxels from `first` on are solid by the plane. False: none is. */
 static bool mark_solid(const struct tfs_cells *cells, const struct tfs_cells_plane *plane,
                        size_t first, uint8_t *marks)
@@ -400,7 +373,6 @@ static int sum_numbers(struct tfs_chunk_count *sum, struct tfs_error *err)
     for (unsigned p = 0; p < cells->kind->count; p++)
         add_numbers(cells, p, &sum->same);
     count_numbers(sum, err);
-    sum->filled = count_saying(cells);
     return err->code;
 }
 
@@ -469,14 +441,13 @@ static int compare_counts(const void *a, const void *b)
                             ((const struct tfs_name_count *)b)->name);
 }
 
-int tfs_chunk_count(struct tfs_chunk_count *sum, const struct tfs_side *side,
-                    const struct tfs_chunk *chunk, struct tfs_error *err)
+static int count_chunk(struct tfs_chunk_count *sum, const struct tfs_side *side,
+                       const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_cells_kind *kind = side->save->tree->cells;
     struct tfs_cells *cells;
 
     sum->count = 0;
-    sum->filled = 0;
     sum->pool.kind = kind;
     tfs_words_clear(&sum->names);
     tfs_buf_clear(&sum->same);
@@ -501,14 +472,14 @@ int tfs_chunk_count(struct tfs_chunk_count *sum, const struct tfs_side *side,
     return 0;
 }
 
-int tfs_chunk_count_all(struct tfs_chunk_count *sum, const struct tfs_side *side,
-                        const struct tfs_chunk *chunk, struct tfs_error *err)
+int tfs_chunk_count(struct tfs_chunk_count *sum, const struct tfs_side *side,
+                    const struct tfs_chunk *chunk, struct tfs_error *err)
 {
     if (is_made(sum, side, chunk))
         return 0;
     sum->made_doc = NULL;
     sum->placed = false;
-    if (tfs_chunk_count(sum, side, chunk, err) < 0)
+    if (count_chunk(sum, side, chunk, err) < 0)
         return err->code;
     sum->checksum = tfs_checksum(tfs_buf_span(&sum->same), 0);
     if (add_files(sum, side, chunk->key, err) == 0)

@@ -18,7 +18,6 @@ struct tfs_name_count {
 struct tfs_chunk_count {
     struct tfs_name_count *counts; /* by name; voxels without a short one are not counted */
     size_t count;
-    uint64_t filled;   /* voxels that are not empty */
     uint64_t checksum; /* of voxels, and of the files with TFS_FILE_APART: equal for what says the
                         * same */
 
@@ -34,12 +33,9 @@ struct tfs_chunk_count {
 
 void tfs_chunk_count_release(struct tfs_chunk_count *sum);
 
-/* The counts of a chunk whose bytes are there (tfs_fetch). EBADMSG: it does not decode. */
+/* Of a chunk whose bytes are there (tfs_fetch). EBADMSG: it does not decode. */
 int tfs_chunk_count(struct tfs_chunk_count *sum, const struct tfs_side *side,
                     const struct tfs_chunk *chunk, struct tfs_error *err);
-/* And its checksum. */
-int tfs_chunk_count_all(struct tfs_chunk_count *sum, const struct tfs_side *side,
-                        const struct tfs_chunk *chunk, struct tfs_error *err);
 
 /* The checksum of the chunk's stored bytes, whatever they are. */
 uint64_t tfs_chunk_checksum(const struct tfs_chunk *chunk);

@@ -17,7 +17,7 @@ struct tfs_diff {
     struct tfs_walk walk;
     bool hides[TFS_SIDES]; /* a chunk that the side lacks may be there all the same */
     size_t unknown, hidden;
-    struct tfs_buf texts[TFS_SIDES];
+    struct tfs_two_texts texts;
 };
 
 static bool same_bytes(const struct tfs_chunk *a, const struct tfs_chunk *b)
@@ -59,17 +59,23 @@ static int check_sizes(const struct tfs_side sides[TFS_SIDES], const struct tfs_
                     a.x, a.y, a.z, b.x, b.y, b.z);
 }
 
-int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff,
-                  struct tfs_error *err)
+int tfs_diff_check(const struct tfs_side sides[TFS_SIDES], struct tfs_error *err)
 {
     const struct tfs_container *a = sides[TFS_BEFORE].save->container;
     const struct tfs_container *b = sides[TFS_AFTER].save->container;
-    const struct tfs_cells_kind *kind = a->tree->cells;
 
     if (strcmp(a->format, b->format) != 0)
         return tfs_fail(err, -EINVAL, "two formats cannot be compared, %s (%s) and %s (%s)",
                         a->format, a->name, b->format, b->name);
-    if (check_sizes(sides, kind, err) < 0)
+    return check_sizes(sides, a->tree->cells, err);
+}
+
+int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff,
+                  struct tfs_error *err)
+{
+    const struct tfs_cells_kind *kind = sides[TFS_BEFORE].save->tree->cells;
+
+    if (tfs_diff_check(sides, err) < 0)
         return err->code;
     struct tfs_diff *made = calloc(1, sizeof(*made));
     if (made == NULL)
@@ -94,8 +100,7 @@ void tfs_diff_close(struct tfs_diff *diff)
         return;
     tfs_walk_end(&diff->walk);
     tfs_two_chunks_release(&diff->cells);
-    tfs_buf_release(&diff->texts[TFS_BEFORE]);
-    tfs_buf_release(&diff->texts[TFS_AFTER]);
+    tfs_two_texts_release(&diff->texts);
     free(diff);
 }
 
@@ -112,21 +117,20 @@ size_t tfs_diff_hidden(const struct tfs_diff *diff)
 /* ---- one pair -------------------------------------------------------------------------------- */
 
 /* Sets the bits of the files whose texts differ. A chunk without voxels has none of them. */
-static int compare_files(struct tfs_diff *diff, const struct tfs_file *files, unsigned count,
-                         struct tfs_key key, uint32_t *found, struct tfs_error *err)
+static int compare_files(struct tfs_diff *diff, const struct tfs_schema *schema, struct tfs_key key,
+                         uint32_t *found, struct tfs_error *err)
 {
-    for (unsigned i = 0; i < count; i++) {
-        bool there[TFS_SIDES];
-        if ((files[i].flags & TFS_FILE_APART) == 0)
+    const struct tfs_side *sides = diff->walk.sides;
+
+    for (unsigned i = 0; i < schema->count; i++) {
+        const struct tfs_file *file = &schema->files[i];
+        if ((file->flags & TFS_FILE_APART) == 0)
             continue;
-        for (int side = 0; side < TFS_SIDES; side++)
-            if (tfs_side_read(&diff->walk.sides[side], &files[i], key, &diff->texts[side],
-                              &there[side], err) < 0)
-                return err->code;
-        if (there[TFS_BEFORE] != there[TFS_AFTER] ||
-            !tfs_span_equal(tfs_buf_span(&diff->texts[TFS_BEFORE]),
-                            tfs_buf_span(&diff->texts[TFS_AFTER])))
-            *found |= UINT32_C(1) << i;
+        const int alike =
+            tfs_sides_alike(&sides[TFS_BEFORE], &sides[TFS_AFTER], file, key, &diff->texts, err);
+        if (alike < 0)
+            return alike;
+        *found |= alike ? 0 : UINT32_C(1) << i;
     }
     return 0;
 }
@@ -136,30 +140,23 @@ int tfs_diff_root(struct tfs_diff *diff, uint32_t *files, struct tfs_error *err)
     const struct tfs_tree *tree = diff->walk.sides[TFS_BEFORE].save->tree;
 
     *files = 0;
-    return compare_files(diff, tree->root.files, tree->root.count, (struct tfs_key){0}, files, err);
+    return compare_files(diff, &tree->root, (struct tfs_key){0}, files, err);
 }
 
-/* What cannot be looked into is told; any other failure is the caller's. */
-static int tell_why(struct tfs_diff_chunk *chunk, const struct tfs_error *why,
-                    struct tfs_error *err)
-{
-    if (why->code < 0 && !tfs_is_damage(why->code))
-        *err = *why;
-    else if (why->code < 0)
-        memcpy(chunk->why, why->text, sizeof(chunk->why));
-    return err->code;
-}
-
-/* Both sides have the chunk, with other bytes: do they say something else? */
+/* Counts the voxels that differ. */
 static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct tfs_error *err)
 {
     const struct tfs_tree *tree = diff->walk.sides[TFS_BEFORE].save->tree;
     struct tfs_error why = {0};
 
     if (tfs_two_chunks_open(&diff->cells, diff->walk.sides, chunk, &why) == 0 &&
-        tfs_two_chunks_count(&diff->cells, chunk, &why) == 0)
-        compare_files(diff, tree->chunk.files, tree->chunk.count, chunk->key, &chunk->files, &why);
-    return tell_why(chunk, &why, err);
+        tfs_two_chunks_count(&diff->cells, chunk, &why) == 0 && chunk->kind == TFS_DIFF_CHANGED)
+        compare_files(diff, &tree->chunk, chunk->key, &chunk->files, &why);
+    if (why.code < 0 && !tfs_is_damage(why.code))
+        *err = why;
+    else if (why.code < 0)
+        memcpy(chunk->why, why.text, sizeof(chunk->why));
+    return err->code;
 }
 
 /* Is there something to tell of the pair? Negative: a failure. */
@@ -195,15 +192,8 @@ static int compare_pair(struct tfs_diff *diff, struct tfs_fetched *const pair[],
 int tfs_diff_count_voxels(struct tfs_diff *diff, struct tfs_diff_chunk *chunk,
                           struct tfs_error *err)
 {
-    struct tfs_error why = {0};
-
-    if (chunk->kind == TFS_DIFF_CHANGED || chunk->why[0] != '\0')
-        return 0;
-    if (tfs_two_chunks_open(&diff->cells, diff->walk.sides, chunk, &why) == 0)
-        tfs_two_chunks_count_alone(
-            &diff->cells, &diff->walk.sides[chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE],
-            chunk, &why);
-    return tell_why(chunk, &why, err);
+    return chunk->kind == TFS_DIFF_CHANGED || chunk->why[0] != '\0' ? 0
+                                                                    : look_into(diff, chunk, err);
 }
 
 const struct tfs_diff_count *tfs_diff_counts(const struct tfs_diff *diff, size_t *count)

@@ -65,6 +65,7 @@ typedef int (*tfs_diff_row_fn)(void *arg, const struct tfs_diff_row *row);
 
 /* Refuses with a sentence what cannot be compared: EINVAL for two formats, or chunks of two
  * sizes. */
+int tfs_diff_check(const struct tfs_side sides[TFS_SIDES], struct tfs_error *err);
 int tfs_diff_open(const struct tfs_side sides[TFS_SIDES], struct tfs_diff **diff,
                   struct tfs_error *err);
 void tfs_diff_close(struct tfs_diff *diff);

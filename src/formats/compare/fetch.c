@@ -34,44 +34,25 @@ void tfs_fetched_release(struct tfs_fetched *fetched)
     *fetched = (struct tfs_fetched){0};
 }
 
-/* Fetches the chunks from `from` to the next absent one in one go; returns the first that is not
- * ready. */
-static size_t fetch_many(const struct tfs_side *side, struct tfs_fetched *fetched, size_t from,
-                         size_t end, struct tfs_error *err)
-{
-    struct tfs_chunk chunks[TFS_FETCH_WINDOW];
-    size_t count = 0;
-
-    while (from + count < end && fetched[from + count].there) {
-        chunks[count] = fetched[from + count].chunk;
-        count++;
-    }
-    if (count == 0)
-        return from + 1;
-    size_t ready = tfs_chunks_fetch(side->save, chunks, count, err);
-    for (size_t i = 0; i < count; i++)
-        fetched[from + i].chunk = chunks[i];
-    return from + ready;
-}
-
+/* Absent chunks are among them as some of which nothing is unread. */
 int tfs_fetch(const struct tfs_side *side, struct tfs_fetched *fetched, size_t count,
               struct tfs_error *err)
 {
-    struct tfs_error late = {0}; /* of the chunk at `ready` */
+    struct tfs_chunk chunks[TFS_FETCH_WINDOW];
     size_t ready = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        if (i == ready && late.code == 0)
-            ready = fetch_many(side, fetched, i, count, &late);
-        if (i == ready) {
-            fetched[i].why = late;
-            tfs_error_reset(&late);
-            ready++;
-        }
+    for (size_t i = 0; i < count; i++)
+        chunks[i] = fetched[i].chunk;
+    while (ready < count && err->code == 0) {
+        struct tfs_error why = {0};
+        ready += tfs_chunks_fetch(side->save, chunks + ready, count - ready, &why);
+        if (why.code < 0)
+            fetched[ready++].why = why;
+        if (why.code < 0 && !tfs_is_damage(why.code))
+            *err = why;
     }
-    for (size_t i = 0; i < count && err->code == 0; i++)
-        if (fetched[i].why.code < 0 && !tfs_is_damage(fetched[i].why.code))
-            *err = fetched[i].why;
+    for (size_t i = 0; i < count; i++)
+        fetched[i].chunk = chunks[i];
     return err->code;
 }
 
@@ -149,14 +130,33 @@ int tfs_walk_next(struct tfs_walk *walk, struct tfs_fetched *chunks[TFS_WALK_SID
 int tfs_side_read(const struct tfs_side *side, const struct tfs_file *file, struct tfs_key key,
                   struct tfs_buf *text, bool *there, struct tfs_error *err)
 {
-    const struct tfs_at at = tfs_lens_at(file->lens, key, 0);
-    int exists = file->lens->exists == NULL ? 1 : file->lens->exists(side->save, side->doc, at);
+    const struct tfs_lens *lens = file->lens;
+    const struct tfs_at at = tfs_lens_at(lens, key, 0);
+    int exists = side->doc != NULL;
 
     tfs_buf_clear(text);
+    if (exists && lens->exists != NULL)
+        exists = lens->exists(side->save, side->doc, at);
     if (exists < 0)
         return tfs_fail(err, exists, "%s cannot be read", file->path);
     *there = exists > 0;
-    if (*there && file->lens->get(side->save, side->doc, at, text, err) == 0)
+    if (*there && lens->get(side->save, side->doc, at, text, err) == 0)
         tfs_buf_check(text, err);
     return err->code;
+}
+
+int tfs_sides_alike(const struct tfs_side *a, const struct tfs_side *b, const struct tfs_file *file,
+                    struct tfs_key key, struct tfs_two_texts *texts, struct tfs_error *err)
+{
+    if (tfs_side_read(a, file, key, &texts->text[0], &texts->there[0], err) < 0 ||
+        tfs_side_read(b, file, key, &texts->text[1], &texts->there[1], err) < 0)
+        return err->code;
+    return texts->there[0] == texts->there[1] &&
+           tfs_span_equal(tfs_buf_span(&texts->text[0]), tfs_buf_span(&texts->text[1]));
+}
+
+void tfs_two_texts_release(struct tfs_two_texts *texts)
+{
+    tfs_buf_release(&texts->text[0]);
+    tfs_buf_release(&texts->text[1]);
 }

@@ -8,7 +8,7 @@
 
 struct tfs_side {
     struct tfs_save *save;
-    const struct tfs_doc *doc;
+    const struct tfs_doc *doc; /* NULL: it has nothing */
 };
 
 /* Appends the chunk's name: `3_0_-1`, `lods/1/3_0_-1`. */
@@ -38,7 +38,7 @@ void tfs_fetched_release(struct tfs_fetched *fetched);
 
 /* The chunks of several documents in key order, those of one key together. */
 struct tfs_walk {
-    struct tfs_side sides[TFS_WALK_SIDES]; /* doc NULL: it has no chunks */
+    struct tfs_side sides[TFS_WALK_SIDES];
     unsigned count;
     /* Need the chunks of a key, NULL where there is none, not be looked at? NULL: they need. */
     bool (*skips)(const void *arg, const struct tfs_chunk *const chunks[TFS_WALK_SIDES]);
@@ -59,5 +59,16 @@ void tfs_walk_end(struct tfs_walk *walk); /* it may begin again */
 /* The text of a file, in place of what `text` held; *there: is it there at all? */
 int tfs_side_read(const struct tfs_side *side, const struct tfs_file *file, struct tfs_key key,
                   struct tfs_buf *text, bool *there, struct tfs_error *err);
+
+/* A file on two sides. Zero-initialised; to be used again. */
+struct tfs_two_texts {
+    struct tfs_buf text[2];
+    bool there[2];
+};
+
+/* Reads both: 1 they say the same, 0, or negative. */
+int tfs_sides_alike(const struct tfs_side *a, const struct tfs_side *b, const struct tfs_file *file,
+                    struct tfs_key key, struct tfs_two_texts *texts, struct tfs_error *err);
+void tfs_two_texts_release(struct tfs_two_texts *texts);
 
 #endif

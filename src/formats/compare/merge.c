@@ -17,7 +17,7 @@ struct merging {
     bool plain[TFS_MERGE_SIDES][TFS_MERGE_SIDES]; /* equal bytes say the same */
     bool fits[TFS_MERGE_SIDES];                   /* stored bytes mean the same in the edit */
     struct tfs_three_chunks trio;
-    struct tfs_buf texts[TFS_MERGE_SIDES], now;   /* of a file */
+    struct tfs_two_texts texts;                   /* of a file */
     const struct tfs_doc *given[TFS_MERGE_SIDES]; /* documents of the sides, before names were
                                                    * settled */
     enum tfs_merge_side picks[TFS_FILES_MAX];     /* whose file of the chunk the result has */
@@ -82,17 +82,13 @@ static int put_file(struct merging *m, struct tfs_key key, unsigned file, enum t
     const struct tfs_side now = {save, tfs_edit_doc(m->edit)};
     const struct tfs_at at = tfs_lens_at(f->lens, key, 0);
     struct tfs_put options = {0};
-    bool wanted = false, there;
+    const int alike = tfs_sides_alike(&m->merge->sides[from], &now, f, key, &m->texts, err);
 
-    if (tfs_side_read(&m->merge->sides[from], f, key, &m->texts[from], &wanted, err) < 0 ||
-        tfs_side_read(&now, f, key, &m->now, &there, err) < 0)
+    if (alike != 0)
         return err->code;
-    if (wanted == there &&
-        (!there || tfs_span_equal(tfs_buf_span(&m->texts[from]), tfs_buf_span(&m->now))))
-        return 0;
-    if (!wanted)
-        return f->lens->remove(save, m->edit, at, err);
-    return f->lens->put(save, m->edit, at, tfs_buf_span(&m->texts[from]), &options, err);
+    return m->texts.there[0]
+               ? f->lens->put(save, m->edit, at, tfs_buf_span(&m->texts.text[0]), &options, err)
+               : f->lens->remove(save, m->edit, at, err);
 }
 
 /* Gives a chunk that is in the edit all voxels of a side, one by one. */
@@ -160,61 +156,49 @@ static int decide(struct merging *m, triple chunks, enum tfs_merge_side side, st
     return put_side(m, chunks, side, key, err);
 }
 
-/* Chooses whose file the result has. Of those that both changed, the preferred one: a conflict. */
-static int pick_file(struct merging *m, struct tfs_key key, unsigned file,
-                     const bool exists[TFS_MERGE_SIDES], struct tfs_error *err)
+/* Does a file of the chunk say the same on both sides? A side without the chunk has none. */
+static int is_alike(struct merging *m, struct tfs_key key, unsigned file, enum tfs_merge_side a,
+                    enum tfs_merge_side b, struct tfs_error *err)
 {
-    const struct tfs_file *f = &m->tree->chunk.files[file];
-    bool there[TFS_MERGE_SIDES] = {0}, same[TFS_MERGE_SIDES];
+    static const struct tfs_side none;
+    const struct tfs_side *sides = m->merge->sides;
 
-    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
-        tfs_buf_clear(&m->texts[i]);
-        if (exists[i] &&
-            tfs_side_read(&m->merge->sides[i], f, key, &m->texts[i], &there[i], err) < 0)
-            return err->code;
-    }
-    for (int i = 0; i < TFS_MERGE_SIDES; i++) {
-        int next = (i + 1) % TFS_MERGE_SIDES; /* base and ours, ours and theirs, theirs and base */
-        same[i] = there[i] == there[next] &&
-                  tfs_span_equal(tfs_buf_span(&m->texts[i]), tfs_buf_span(&m->texts[next]));
-    }
-    m->picks[file] = TFS_MERGE_OURS;
-    if (same[TFS_MERGE_OURS] || same[TFS_MERGE_THEIRS])
-        return 0;
-    m->picks[file] = same[TFS_MERGE_BASE] ? TFS_MERGE_THEIRS : m->merge->prefer;
-    return same[TFS_MERGE_BASE] ? 0 : tell(m, key, f->path);
+    return tfs_sides_alike(m->trio.there[a] ? &sides[a] : &none,
+                           m->trio.there[b] ? &sides[b] : &none, &m->tree->chunk.files[file], key,
+                           &m->texts, err);
 }
 
-static int pick_files(struct merging *m, struct tfs_key key, const bool there[TFS_MERGE_SIDES],
-                      struct tfs_error *err)
+/* Chooses whose file the result has. Of those that both changed, the preferred one: a conflict. */
+static int pick_file(struct merging *m, struct tfs_key key, unsigned file, struct tfs_error *err)
 {
-    for (unsigned i = 0; i < m->tree->chunk.count; i++) {
-        int result = 0;
+    const int both = is_alike(m, key, file, TFS_MERGE_OURS, TFS_MERGE_THEIRS, err);
+    const int ours = is_alike(m, key, file, TFS_MERGE_BASE, TFS_MERGE_OURS, err);
+    const int theirs = is_alike(m, key, file, TFS_MERGE_BASE, TFS_MERGE_THEIRS, err);
+
+    if (err->code < 0)
+        return err->code;
+    m->picks[file] = both || theirs ? TFS_MERGE_OURS : ours ? TFS_MERGE_THEIRS : m->merge->prefer;
+    return both || theirs || ours ? 0 : tell(m, key, m->tree->chunk.files[file].path);
+}
+
+static int pick_files(struct merging *m, struct tfs_key key, struct tfs_error *err)
+{
+    int result = 0;
+
+    for (unsigned i = 0; i < m->tree->chunk.count && result == 0; i++)
         if (m->tree->chunk.files[i].flags & TFS_FILE_APART)
-            result = pick_file(m, key, i, there, err);
-        if (result != 0)
-            return result;
-    }
-    return 0;
+            result = pick_file(m, key, i, err);
+    return result;
 }
 
 /* Are the files of the result those of a side? */
 static bool picked_alone(struct merging *m, enum tfs_merge_side side, struct tfs_key key,
                          struct tfs_error *err)
 {
-    for (unsigned i = 0; i < m->tree->chunk.count; i++) {
-        bool there = false, wanted = false;
-        const struct tfs_file *f = &m->tree->chunk.files[i];
-        if ((f->flags & TFS_FILE_APART) == 0 || m->picks[i] == side)
-            continue;
-        if (m->picks[i] == TFS_MERGE_BASE && !m->trio.there[TFS_MERGE_BASE])
+    for (unsigned i = 0; i < m->tree->chunk.count; i++)
+        if ((m->tree->chunk.files[i].flags & TFS_FILE_APART) != 0 &&
+            is_alike(m, key, i, m->picks[i], side, err) != 1)
             return false;
-        if (tfs_side_read(&m->merge->sides[side], f, key, &m->texts[0], &there, err) < 0 ||
-            tfs_side_read(&m->merge->sides[m->picks[i]], f, key, &m->texts[1], &wanted, err) < 0 ||
-            there != wanted ||
-            (there && !tfs_span_equal(tfs_buf_span(&m->texts[0]), tfs_buf_span(&m->texts[1]))))
-            return false;
-    }
     return true;
 }
 
@@ -253,21 +237,36 @@ static int put_either(struct merging *m, triple chunks, struct tfs_key key, stru
     return result != 0 ? result : put_side(m, chunks, m->merge->prefer, key, err);
 }
 
-static int merge_voxels(struct merging *m, triple chunks, struct tfs_key key, struct tfs_error *err)
+/* Of chunks with other bytes on both sides: what each changed of voxels and files. */
+static int compare_chunks(struct merging *m, triple chunks, struct tfs_key key,
+                          struct tfs_error *err)
 {
-    const bool there[TFS_MERGE_SIDES] = {chunks[TFS_MERGE_BASE]->there, true, true};
-    const size_t before = m->merge->conflicts;
+    const bool there[TFS_MERGE_SIDES] = {chunks[TFS_MERGE_BASE]->there,
+                                         chunks[TFS_MERGE_OURS]->there,
+                                         chunks[TFS_MERGE_THEIRS]->there};
     int result = tfs_three_chunks_open(&m->trio, m->merge, key, there, err);
 
     if (result == 0)
         result = tfs_three_chunks_compare(&m->trio, m->merge, err);
     if (result == 0 && m->trio.conflicts > 0)
         result = tell(m, key, NULL);
-    if (result == 0)
-        result = pick_files(m, key, there, err);
+    return result != 0 ? result : pick_files(m, key, err);
+}
+
+static int merge_contents(struct merging *m, triple chunks, struct tfs_key key,
+                          struct tfs_error *err)
+{
+    const size_t before = m->merge->conflicts;
+    const int result = compare_chunks(m, chunks, key, err);
+    const bool conflict = m->merge->conflicts > before;
+
     if (result != 0)
         return result;
-    if (m->merge->ancestor && !there[TFS_MERGE_BASE] && m->merge->conflicts > before &&
+    for (int i = TFS_MERGE_OURS; i < TFS_MERGE_SIDES; i++)
+        if (!m->trio.there[i]) /* it removed the chunk, the other has other bytes in it */
+            return decide(m, chunks, conflict ? m->merge->prefer : (enum tfs_merge_side)i, key,
+                          err);
+    if (m->merge->ancestor && !m->trio.there[TFS_MERGE_BASE] && conflict &&
         m->tree->chunk_create != NULL)
         return decide(m, chunks, TFS_MERGE_BASE, key, err);
     for (int i = TFS_MERGE_OURS; i < TFS_MERGE_SIDES; i++) {
@@ -278,29 +277,6 @@ static int merge_voxels(struct merging *m, triple chunks, struct tfs_key key, st
             return err->code;
     }
     return put_either(m, chunks, key, err);
-}
-
-/* One side removed the chunk, the other has other bytes in it. */
-static int merge_removed(struct merging *m, triple chunks, struct tfs_key key,
-                         struct tfs_error *err)
-{
-    const enum tfs_merge_side kept =
-        chunks[TFS_MERGE_OURS]->there ? TFS_MERGE_OURS : TFS_MERGE_THEIRS;
-    const enum tfs_merge_side gone = kept == TFS_MERGE_OURS ? TFS_MERGE_THEIRS : TFS_MERGE_OURS;
-    bool there[TFS_MERGE_SIDES] = {true, true, true};
-    size_t before = m->merge->conflicts;
-
-    there[gone] = false;
-    int result = tfs_three_chunks_open(&m->trio, m->merge, key, there, err);
-    if (result == 0)
-        result = tfs_three_chunks_compare(&m->trio, m->merge, err);
-    if (result == 0 && m->trio.conflicts > 0)
-        result = tell(m, key, NULL);
-    if (result == 0 && m->trio.conflicts == 0)
-        result = pick_files(m, key, there, err);
-    if (result != 0)
-        return result;
-    return decide(m, chunks, m->merge->conflicts > before ? m->merge->prefer : gone, key, err);
 }
 
 static int fail_damaged(struct merging *m, triple chunks, struct tfs_key key, struct tfs_error *err)
@@ -329,9 +305,7 @@ static int merge_chunk(struct merging *m, triple chunks, struct tfs_key key, str
         return decide(m, chunks, TFS_MERGE_THEIRS, key, err);
     if (same_chunk(m, chunks, TFS_MERGE_BASE, TFS_MERGE_THEIRS))
         return decide(m, chunks, TFS_MERGE_OURS, key, err);
-    if (!chunks[TFS_MERGE_OURS]->there || !chunks[TFS_MERGE_THEIRS]->there)
-        return merge_removed(m, chunks, key, err);
-    return merge_voxels(m, chunks, key, err);
+    return merge_contents(m, chunks, key, err);
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
@@ -431,13 +405,11 @@ static int check_sides(const struct tfs_merge *merge, struct tfs_error *err)
 
     for (int i = 0; i < TFS_MERGE_SIDES; i++) {
         const struct tfs_side *side = &merge->sides[i];
-        struct tfs_diff *diff = NULL;
+        const struct tfs_side pair[TFS_SIDES] = {*ours, *side};
         if (side->doc == NULL)
             continue;
-        const struct tfs_side pair[TFS_SIDES] = {*ours, *side};
-        if (tfs_diff_open(pair, &diff, err) < 0)
+        if (tfs_diff_check(pair, err) < 0)
             return err->code;
-        tfs_diff_close(diff);
         if (tfs_chunks_are_fixed(ours->save) && ours->doc->count != side->doc->count)
             return tfs_fail(err, -EINVAL, "the sides have other sizes: they cannot be merged");
     }
@@ -475,22 +447,6 @@ static bool same_groups(const struct tfs_doc *a, const struct tfs_doc *b)
     return left == NULL;
 }
 
-/* Have all sides one rest, which says what the groups are? */
-static int same_rests(const struct tfs_merge *merge, bool *same, struct tfs_error *err)
-{
-    const struct tfs_container *container = merge->sides[TFS_MERGE_OURS].save->container;
-    uint64_t rests[TFS_MERGE_SIDES];
-
-    *same = container->rest != NULL &&
-            container->rest(merge->sides[TFS_MERGE_OURS].save, &rests[TFS_MERGE_OURS], err) == 0;
-    for (int i = 0; i < TFS_MERGE_SIDES && *same; i++)
-        if (merge->sides[i].doc != NULL)
-            *same = merge->sides[i].save->container == container &&
-                    container->rest(merge->sides[i].save, &rests[i], err) == 0 &&
-                    rests[i] == rests[TFS_MERGE_OURS];
-    return err->code;
-}
-
 /* Where groups are things of a file, numbered as they stand in it, a number may mean another one in
  * another file. That is no matter where the result has those of its carrier, as one side left them
  * alone or both have the same; nor where the files differ in nothing else. */
@@ -499,14 +455,11 @@ static int check_groups(const struct tfs_merge *merge, struct tfs_error *err)
     const struct tfs_tree *tree = merge->sides[TFS_MERGE_OURS].save->tree;
     const enum tfs_merge_side other =
         merge->carrier == TFS_MERGE_OURS ? TFS_MERGE_THEIRS : TFS_MERGE_OURS;
-    bool same;
 
-    if (!tree->fixed_groups ||
+    if (!tree->fixed_groups || merge->one_rest ||
         same_groups(merge->sides[TFS_MERGE_BASE].doc, merge->sides[other].doc) ||
         same_groups(merge->sides[TFS_MERGE_OURS].doc, merge->sides[TFS_MERGE_THEIRS].doc))
         return 0;
-    if (same_rests(merge, &same, err) < 0 || same)
-        return err->code;
     return tfs_fail(err, -EINVAL,
                     "%s changed, and so did the rest of the file: %s/N may be another one on each "
                     "side, and nothing is merged",
@@ -557,27 +510,6 @@ int tfs_merge_run(struct tfs_merge *merge, struct tfs_edit *edit, struct tfs_err
     int result = run(&m, err);
     give_back(&m);
     tfs_three_chunks_release(&m.trio);
-    for (int i = 0; i < TFS_MERGE_SIDES; i++)
-        tfs_buf_release(&m.texts[i]);
-    tfs_buf_release(&m.now);
+    tfs_two_texts_release(&m.texts);
     return result;
-}
-
-int tfs_merge_take(struct tfs_merge *merge, struct tfs_edit *edit, enum tfs_merge_side side,
-                   struct tfs_error *err)
-{
-    const struct tfs_doc *doc = merge->sides[side].doc;
-
-    tfs_edit_common(edit, doc->common);
-    for (size_t i = 0; i < doc->count && err->code == 0; i++) {
-        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
-        struct tfs_chunk copy = *chunk;
-        const struct tfs_chunk *there = tfs_doc_find(tfs_edit_doc(edit), chunk->key);
-        if (there == NULL)
-            return tfs_fail(err, -EINVAL, "the sides have other chunks");
-        copy.own = there->own;
-        copy.slot = TFS_SLOT_NONE;
-        tfs_edit_put(edit, &copy, err);
-    }
-    return err->code;
 }

@@ -33,6 +33,7 @@ struct tfs_merge {
     bool ancestor; /* the result is the base of another merge: a chunk that the base lacks, and in
                     * which there are conflicts, is not there */
     enum tfs_merge_side carrier; /* whose document the edit is of: that of ours or theirs */
+    bool one_rest;               /* beside what their trees show all sides hold the same */
 
     /* Called for each conflict, and before it for each voxel in it, with what it is on each side;
      * a name without bytes: it is not there. A result that is not 0 ends the merge. */
@@ -50,10 +51,5 @@ struct tfs_merge {
 /* EINVAL: sides that cannot be merged, also as a group of one may be another on the other; EBADMSG:
  * a chunk that would have to be looked into does not decode. */
 int tfs_merge_run(struct tfs_merge *merge, struct tfs_edit *edit, struct tfs_error *err);
-
-/* Makes an edit of ours say all that `side` says, parts and chunks, of saves whose chunks are
- * fixed. */
-int tfs_merge_take(struct tfs_merge *merge, struct tfs_edit *edit, enum tfs_merge_side side,
-                   struct tfs_error *err);
 
 #endif

@@ -45,8 +45,8 @@ static int tell(struct tfs_three_chunks *t, const struct tfs_merge *merge, const
 
     for (int i = 0; i < TFS_MERGE_SIDES; i++)
         names[i] = tfs_words_at(&pool->full, pool->looks[t->voxels[i]].full);
-    tfs_diff_box_add(&place, 0, &t->sides, at, at);
-    tfs_diff_box_add(&t->box, t->conflicts++, &t->sides, at, at);
+    tfs_diff_box_add(&place, 0, &t->sides, at);
+    tfs_diff_box_add(&t->box, t->conflicts++, &t->sides, at);
     return merge->voxel(merge->arg, t->sides.key, place.low, names);
 }
 

@@ -12,7 +12,6 @@
 void tfs_two_chunks_release(struct tfs_two_chunks *c)
 {
     tfs_chunk_sides_release(&c->sides);
-    tfs_chunk_count_release(&c->sum);
     free(c->counts);
     for (int i = 0; i < TFS_SIDES; i++) {
         free(c->rows[i]);
@@ -161,7 +160,7 @@ static int count_voxel(struct tfs_two_chunks *c, const uint32_t at[3], struct tf
 
     if (make_room(c, c->sides.pool.brief.capacity, err) < 0)
         return err->code;
-    tfs_diff_box_add(&chunk->box, chunk->voxels++, &c->sides, at, at);
+    tfs_diff_box_add(&chunk->box, chunk->voxels++, &c->sides, at);
     if (c->rows[TFS_BEFORE][at[0]] != TFS_VOXEL_NONE && c->rows[TFS_AFTER][at[0]] != TFS_VOXEL_NONE)
         count_height(&chunk->heights, looks[TFS_BEFORE]->height, looks[TFS_AFTER]->height);
     for (int side = 0; side < TFS_SIDES; side++)
@@ -208,62 +207,4 @@ int tfs_two_chunks_count(struct tfs_two_chunks *c, struct tfs_diff_chunk *chunk,
         }
     finish_counts(c);
     return 0;
-}
-
-/* ---- a chunk that the other side lacks ------------------------------------------------------- */
-
-/* The first voxel of a row that is not empty, from at[0] on in steps of 1 or -1; size.x: none
- * is. */
-static int find_filled(struct tfs_two_chunks *c, int side, uint32_t at[3], int step,
-                       struct tfs_error *err)
-{
-    uint32_t voxel;
-
-    for (; at[0] < c->sides.size.x; at[0] += (uint32_t)step) {
-        if (tfs_voxel_at(&c->sides.pool, &c->sides.chunks[side], at, &voxel, err) < 0)
-            return err->code;
-        if (!c->sides.pool.looks[voxel].empty)
-            return 0;
-    }
-    at[0] = c->sides.size.x;
-    return 0;
-}
-
-/* The box around all voxels that are not empty. */
-static int find_box(struct tfs_two_chunks *c, int side, struct tfs_diff_box *box,
-                    struct tfs_error *err)
-{
-    const struct tfs_voxel_size size = c->sides.size;
-    uint64_t found = 0;
-
-    for (uint32_t y = 0; y < size.y; y++)
-        for (uint32_t z = 0; z < size.z; z++) {
-            uint32_t low[] = {0, y, z}, high[] = {size.x - 1, y, z};
-            if (find_filled(c, side, low, 1, err) < 0)
-                return err->code;
-            if (low[0] == size.x)
-                continue;
-            if (find_filled(c, side, high, -1, err) < 0)
-                return err->code;
-            tfs_diff_box_add(box, found++, &c->sides, low, high);
-        }
-    return 0;
-}
-
-int tfs_two_chunks_count_alone(struct tfs_two_chunks *c, const struct tfs_side *side,
-                               struct tfs_diff_chunk *chunk, struct tfs_error *err)
-{
-    const int there = chunk->kind == TFS_DIFF_ADDED ? TFS_AFTER : TFS_BEFORE;
-    struct tfs_chunk_count *sum = &c->sum;
-
-    if (tfs_chunk_count(sum, side, chunk->chunks[there], err) < 0 ||
-        make_room(c, (uint32_t)sum->count, err) < 0)
-        return err->code;
-    for (size_t i = 0; i < sum->count; i++) {
-        c->counts[i] = (struct tfs_diff_count){.name = sum->counts[i].name};
-        c->counts[i].voxels[there] = sum->counts[i].voxels;
-    }
-    c->counted = sum->count;
-    chunk->voxels = sum->filled;
-    return chunk->voxels > 0 ? find_box(c, there, &chunk->box, err) : 0;
 }

@@ -9,7 +9,6 @@
 
 #include "formats/compare/chunk.h"
 #include "formats/compare/diff.h"
-#include "formats/compare/count.h"
 
 struct tfs_two_chunks {
     struct tfs_chunk_sides sides;
@@ -19,7 +18,6 @@ struct tfs_two_chunks {
     struct tfs_diff_count *counts; /* by what voxels are counted as */
     uint32_t count_capacity;
     size_t counted; /* of them, by name, once all is counted */
-    struct tfs_chunk_count sum;
 };
 
 void tfs_two_chunks_release(struct tfs_two_chunks *cells);
@@ -32,9 +30,6 @@ int tfs_two_chunks_open(struct tfs_two_chunks *cells, const struct tfs_side side
 /* Sets voxels, box and heights of the chunk, and counts by name. */
 int tfs_two_chunks_count(struct tfs_two_chunks *cells, struct tfs_diff_chunk *chunk,
                          struct tfs_error *err);
-/* The same of a chunk that the other side lacks: voxels are counted in short. */
-int tfs_two_chunks_count_alone(struct tfs_two_chunks *cells, const struct tfs_side *side,
-                               struct tfs_diff_chunk *chunk, struct tfs_error *err);
 
 int tfs_two_chunks_rows(struct tfs_two_chunks *cells, tfs_diff_row_fn row, void *arg,
                         struct tfs_error *err);
