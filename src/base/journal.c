@@ -60,18 +60,6 @@ void tfs_journal_name(const char *path, char name[TFS_JOURNAL_NAME])
                  (uintmax_t)tfs_checksum(tfs_span_of(save), 0), ending);
 }
 
-bool tfs_journal_of_name(const char *name, char file[TFS_JOURNAL_NAME])
-{
-    const size_t length = strlen(name), end = strlen(ending);
-
-    if (name[0] != '.' || length <= 1 + end || length >= TFS_JOURNAL_NAME ||
-        strcmp(name + length - end, ending) != 0)
-        return false;
-    memcpy(file, name + 1, length - 1 - end);
-    file[length - 1 - end] = '\0';
-    return true;
-}
-
 char *tfs_journal_path(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -29,9 +29,6 @@ void tfs_journal_name(const char *path, char name[TFS_JOURNAL_NAME]);
 /* Where it lies, beside `path`; to be freed. NULL: no memory. */
 char *tfs_journal_path(const char *path);
 
-/* Is this the name of the journal of a file? Then `file` is that file's name, unless it was cut. */
-bool tfs_journal_of_name(const char *name, char file[TFS_JOURNAL_NAME]);
-
 /* Is there anything with the name of its journal? 1, 0, or negative. */
 int tfs_journal_find(const char *path, struct tfs_error *err);
 

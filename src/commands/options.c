@@ -462,7 +462,6 @@ struct tfs_open_options tfs_options_open(const struct tfs_mount_options *options
     return (struct tfs_open_options){
         .lock = lock,
         .upgrade = options->upgrade,
-        .advice = true,
         .views = options->views,
         .later = options->later,
         .undo = undo,

@@ -292,7 +292,6 @@ struct tfs_open_options {
                        * says */
     uint64_t memory;  /* bytes of what was computed that are kept; 0: the usual */
     unsigned views;   /* -o views=, enum tfs_file_views; 0: TFS_VIEWS_ALL */
-    bool advice;      /* for people: what is said of a damaged save ends with what to do */
     /* Hears of long work: so many of `total` are done, from 0 on; without a unit it is over. NULL:
      * nobody does. */
     void (*step)(void *arg, const char *unit, size_t done, size_t total);

@@ -121,16 +121,6 @@ int tfs_save_complete(struct tfs_save *save, const struct tfs_key *chunk, struct
     return 0;
 }
 
-/* Of a save that is damaged as a whole. */
-static void say_where_it_is_whole(struct tfs_error *err)
-{
-    const size_t size = strlen(err->text);
-
-    if (err->code == -EBADMSG)
-        snprintf(err->text + size, sizeof(err->text) - size, "%s",
-                 "; a backup or terrainfs undo may have it whole");
-}
-
 /* The path of one file of a folder that is opened is what is shown of it. */
 static int find_only(struct tfs_save *save, const char *path, struct tfs_error *err)
 {
@@ -178,16 +168,12 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
     if (tfs_chosen_check(opened->tree, options->views, err) < 0 || open_keeper(opened, err) < 0)
         goto fail;
     if (opened->container->open(opened, err) < 0) {
-        if (options->advice)
-            say_where_it_is_whole(err);
         say_what_waits(path, err);
         tfs_undo_close(opened->keeper);
         goto fail;
     }
     if ((!options->later && tfs_save_complete(opened, NULL, err) < 0) ||
         check_only(opened, err) < 0) {
-        if (options->advice)
-            say_where_it_is_whole(err);
         tfs_save_close(opened);
         return err->code;
     }
