@@ -1,5 +1,5 @@
 /*
- * Cells -> counts by name and a checksum. Checksums are kept by git: what they are of stays.
+ * Cells -> counts by name and a checksum. git keeps checksums: what they are of should stay.
  *
  * Must not know how a sum is printed.
  */
@@ -106,76 +106,19 @@ static int number_entries(struct tfs_chunk_count *sum, unsigned p, struct met *m
     return 0;
 }
 
-/* What the numbers are called; of a sample in front of it a height of 0 and no layout. */
+/* What the numbers are called. */
 static int add_names(struct tfs_chunk_count *sum, const struct met *met, struct tfs_error *err)
 {
-    static const uint8_t none[4];
-    const size_t front = sum->pool.kind->save_names != NULL ? sizeof(none) : 0;
     struct tfs_voxel v = {.version = 0};
 
     for (uint32_t i = 0; i < met->count && err->code == 0; i++) {
         const struct tfs_span name = tfs_words_at(&sum->pool.names, met->words[i]);
-        tfs_buf_u32le(&sum->same, (uint32_t)(front + name.size));
-        tfs_buf_add(&sum->same, none, front);
+        tfs_buf_u32le(&sum->same, (uint32_t)name.size);
         tfs_buf_add_span(&sum->same, name);
         v.values[0] = met->words[i];
         if (met->counts[i] > 0)
             count_voxels(sum, &v, met->counts[i], err);
     }
-    return err->code;
-}
-
-static void add_values(const struct tfs_cells_plane *plane, size_t count, struct tfs_buf *out)
-{
-    const size_t size = tfs_plane_size(&plane->form);
-
-    for (size_t i = 0; plane->filled && i < count; i++)
-        tfs_buf_add(out, plane->values, size);
-    if (!plane->filled)
-        tfs_buf_add(out, plane->values, count * size);
-}
-
-/* Of planes without entries. Optional ones that are no voxel's are files of their own. */
-static void add_planes(struct tfs_chunk_count *sum)
-{
-    const struct tfs_cells *cells = sum->chunk.cells;
-
-    for (unsigned p = 1; p < cells->kind->count; p++) {
-        const unsigned flags = cells->kind->planes[p].flags;
-        const bool optional = (flags & TFS_PLANE_OPTIONAL) != 0;
-        if (cells->planes[p].values == NULL || (optional && cells->kind->planes[p].mark == NULL))
-            continue;
-        if (optional)
-            tfs_buf_add_text(&sum->same, cells->kind->planes[p].name);
-        if ((flags & TFS_PLANE_ENTRIES) == 0)
-            add_values(&cells->planes[p], cells->count, &sum->same);
-    }
-}
-
-static int sum_names(struct tfs_chunk_count *sum, struct tfs_error *err)
-{
-    const struct tfs_cells *cells = sum->chunk.cells;
-    const size_t words = sum->pool.names.count + (size_t)1;
-    const bool behind = cells->kind->save_names == NULL;
-    struct met met = {.entries = calloc(sum->chunk.room + (size_t)1, sizeof(*met.entries)),
-                      .numbers = calloc(words, sizeof(*met.numbers)),
-                      .words = calloc(words, sizeof(*met.words)),
-                      .counts = calloc(words, sizeof(*met.counts))};
-
-    if (met.entries == NULL || met.numbers == NULL || met.words == NULL || met.counts == NULL)
-        tfs_fail_memory(err);
-    if (!behind)
-        add_planes(sum);
-    for (unsigned p = 0; p < cells->kind->count && err->code == 0; p++)
-        if (cells->planes[p].values != NULL &&
-            (p == 0 || (cells->kind->planes[p].flags & TFS_PLANE_ENTRIES) != 0))
-            number_entries(sum, p, &met, err);
-    if (err->code == 0 && add_names(sum, &met, err) == 0 && behind)
-        add_planes(sum);
-    free(met.entries);
-    free(met.numbers);
-    free(met.words);
-    free(met.counts);
     return err->code;
 }
 
@@ -347,6 +290,8 @@ static int count_numbers(struct tfs_chunk_count *sum, struct tfs_error *err)
     return err->code;
 }
 
+/* ---- planes ---------------------------------------------------------------------------------- */
+
 /* A plane that nobody wrote says nothing; one of equal values says one, however it is stored. */
 static void add_numbers(const struct tfs_cells *cells, unsigned p, struct tfs_buf *same)
 {
@@ -363,16 +308,47 @@ static void add_numbers(const struct tfs_cells *cells, unsigned p, struct tfs_bu
     tfs_buf_add(same, plane->values, (one ? 1 : cells->count) * plane->form.width);
 }
 
-static int sum_numbers(struct tfs_chunk_count *sum, struct tfs_error *err)
+/* One of numbers, or of entries, which stand for names. Optional ones that are no voxel's are files
+ * of their own. */
+static void sum_plane(struct tfs_chunk_count *sum, unsigned p, struct met *met,
+                      struct tfs_error *err)
 {
     const struct tfs_cells *cells = sum->chunk.cells;
+    const struct tfs_plane *plane = &cells->kind->planes[p];
+    const bool optional = (plane->flags & TFS_PLANE_OPTIONAL) != 0;
 
+    if (cells->planes[p].values == NULL || (optional && plane->mark == NULL))
+        return;
+    if (optional)
+        tfs_buf_add_text(&sum->same, plane->name);
+    if (plane->form.kind == TFS_PLANE_NAMES || (plane->flags & TFS_PLANE_ENTRIES) != 0)
+        number_entries(sum, p, met, err);
+    else
+        add_numbers(cells, p, &sum->same);
+}
+
+static int sum_planes(struct tfs_chunk_count *sum, struct tfs_error *err)
+{
+    const struct tfs_cells *cells = sum->chunk.cells;
+    const size_t words = sum->pool.names.count + (size_t)1;
+    struct met met = {.entries = calloc(sum->chunk.room + (size_t)1, sizeof(*met.entries)),
+                      .numbers = calloc(words, sizeof(*met.numbers)),
+                      .words = calloc(words, sizeof(*met.words)),
+                      .counts = calloc(words, sizeof(*met.counts))};
+
+    if (met.entries == NULL || met.numbers == NULL || met.words == NULL || met.counts == NULL)
+        tfs_fail_memory(err);
     tfs_buf_u32le(&sum->same, cells->size.x);
     tfs_buf_u32le(&sum->same, cells->size.y);
     tfs_buf_u32le(&sum->same, cells->size.z);
-    for (unsigned p = 0; p < cells->kind->count; p++)
-        add_numbers(cells, p, &sum->same);
-    count_numbers(sum, err);
+    for (unsigned p = 0; p < cells->kind->count && err->code == 0; p++)
+        sum_plane(sum, p, &met, err);
+    if (err->code == 0 && add_names(sum, &met, err) == 0 && cells->kind->form != NULL)
+        count_numbers(sum, err);
+    free(met.entries);
+    free(met.numbers);
+    free(met.words);
+    free(met.counts);
     return err->code;
 }
 
@@ -382,9 +358,7 @@ static int sum_cells(struct tfs_chunk_count *sum, struct tfs_error *err)
 {
     if (sum->chunk.cells->count == 0)
         return 0;
-    if (sum->pool.kind->form != NULL)
-        return sum_numbers(sum, err);
-    return sum->pool.kind->next_runs != NULL ? sum_runs(sum, err) : sum_names(sum, err);
+    return sum->pool.kind->next_runs != NULL ? sum_runs(sum, err) : sum_planes(sum, err);
 }
 
 static int add_files(struct tfs_chunk_count *sum, const struct tfs_side *side, struct tfs_key key,
