@@ -58,7 +58,6 @@ struct tfs_cli {
                             * NULL: DIR may tell, or is something else */
     const char *path;      /* merge --path; NULL: none */
     const char *conflicts; /* merge --conflicts: ours, theirs or base; NULL: ours */
-    bool again;            /* what is done was done before: what was said is not said again */
     char **operands;
     int operand_count;
     bool many;        /* the command is run for several operands */
@@ -100,9 +99,6 @@ enum tfs_status tfs_help_command(struct tfs_cli *cli, const struct tfs_command *
 
 /* main(): a command or a mount. */
 int tfs_cli_main(int argc, char **argv);
-
-/* A text of a file of the tree, as it may come from outside. */
-#define TFS_TEXT_MAX (UINT64_C(1) << 30)
 
 /* The commands of the same names. */
 enum tfs_status tfs_cli_help(struct tfs_cli *cli);
@@ -195,6 +191,11 @@ int tfs_cli_read_chunks(struct tfs_save *save, const char *path, struct tfs_erro
  * tree; `must_exist` as in fs/tree/tree.h. Says why it cannot. */
 enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, const char *path,
                                   bool must_exist, struct tfs_node *node);
+
+/* The most bytes that a text of the file may have: as many as a draft of it in a mount, and as many
+ * as `cat` prints. */
+uint64_t tfs_cli_text_max(struct tfs_save *save, const struct tfs_doc *doc,
+                          const struct tfs_node *node);
 
 /* "SAVE/PATH": what sentences call a file of the save that is the first operand. Returns `out`. */
 #define TFS_CLI_PATH (2 * PATH_MAX)

@@ -1,7 +1,7 @@
 /*
- * What the parts of `import` share: the files of the tree that are in DIR (import_scan.c), what
- * they say (import_views.c), chunks (import_chunks.c), files of the root (import_roots.c), what DIR
- * lacks (import_delete.c).
+ * What the parts of `import` share: the names of the tree that are in DIR (import_scan.c), what a
+ * file says (import_files.c), chunks (import_chunks.c), what DIR lacks (import_delete.c), edits
+ * that version 0.1 set aside (import_aside.c).
  */
 #ifndef TFS_COMMANDS_IMPORT_H
 #define TFS_COMMANDS_IMPORT_H
@@ -9,25 +9,19 @@
 #include "commands/cli.h"
 #include "commands/manifest.h"
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
 /* What `import --all --delete` would make of the save, which stays as it is: a document, a
- * reference. Of two views that contradict each other the edited one is true. Says what it
- * refuses. Not `whole`: the export lacked something that it could not show, as is said, and the
- * document has that as the save has it. */
+ * reference. Says what it refuses. Not `whole`: the export could not show everything, and the
+ * document has what DIR lacks as the save has it. */
 enum tfs_status tfs_import_read(struct tfs_cli *cli, struct tfs_save *save, const char *dir,
                                 struct tfs_doc **doc, bool *whole);
+
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* One name of the tree in DIR. */
 struct tfs_found {
     struct tfs_node node;
-    char *path;    /* to be opened, and for sentences */
-    bool left_out; /* it contradicts another one: nothing of it is taken */
-    bool in_sync;  /* a chunk whose raw.bin reads like the save */
-    bool waits;    /* one of the root that was refused: it is put again after all others
-                    * were */
-    bool taken;    /* a file of the root: what it says has to be true in the end */
-    bool array;    /* it is in arrays/, and never taken */
+    char *path;  /* to be opened, and for sentences */
+    bool edited; /* a file that differs from the manifest; without one, from the save */
 };
 
 struct tfs_found_list {
@@ -73,14 +67,9 @@ enum tfs_status tfs_aside_tell(struct tfs_cli *cli, const char *dir);
 
 /* ---- the import ------------------------------------------------------------------------------ */
 
-/* What one pass over DIR took. */
 struct tfs_import_counts {
-    size_t files, added, removed;
-    size_t untouched; /* files that differ from the save, that nobody touched since the export, and
-                       * that contradict nothing: what --all would take */
-    size_t outdated;  /* such files that contradict a touched one */
-    size_t unknown;   /* what DIR lacks because the export could not show it, or the save got it */
-    size_t gained;    /* what DIR lacks because the save got it since the export */
+    size_t files, added, removed; /* that were taken */
+    size_t left_out;              /* chunks, whose files disagree; removals that were not done */
 };
 
 struct tfs_import {
@@ -90,115 +79,50 @@ struct tfs_import {
     struct tfs_manifest manifest;
     unsigned views; /* which files of the tree DIR is to have: enum tfs_file_views */
     struct tfs_found_list root, chunks; /* what DIR holds; chunks are sorted */
-    struct tfs_key *shown; /* sorted: chunks in which the save shows edits of files of the root */
-    size_t shown_count;
-    struct tfs_doc *base; /* the save as it was before */
-    struct tfs_doc *doc;  /* with what was taken so far */
+    struct tfs_doc *base;               /* the save as it was before */
+    struct tfs_doc *doc;                /* with what was taken so far */
     enum tfs_status status;
     struct tfs_import_counts counts;
-    size_t contradictions;
     bool written;        /* the save has what was taken */
-    bool reading;        /* of two views that contradict each other the edited one is true */
-    bool edited;         /* somebody touched a file since the export */
-    bool other_pictures; /* a picture that nobody can edit is not the one that was exported: those
-                          * beside it came from elsewhere, too */
-    bool again;          /* a file that was taken has to be left out: take everything anew */
-    bool unfinished;     /* something was not done, as was said; the rest is */
     struct tfs_buf text; /* a file of the save, to compare */
 };
 
 /* Says that DIR is only the beginning of an export: what it lacks, nobody removed. */
 enum tfs_status tfs_import_refuse_cut(struct tfs_cli *cli, const char *dir);
-/* Says why something is refused. */
+/* Says why something is refused: nothing will be written. */
 void tfs_import_refuse(struct tfs_import *im, const char *path, const struct tfs_error *err);
 /* A failure that says nothing of a text: to go on could undo an edit. */
 bool tfs_import_is_trouble(int code);
-/* The path of something in DIR as it stands in the manifest. */
-const char *tfs_import_name(const struct tfs_import *im, const char *path);
 /* Takes over the reference `doc` as what was taken so far. */
 void tfs_import_advance(struct tfs_import *im, struct tfs_doc *doc);
 
-/* ---- views ----------------------------------------------------------------------------------- */
+/* ---- files (import_files.c) ------------------------------------------------------------------ */
 
-/* A file of DIR that can be written. */
-struct tfs_view {
-    struct tfs_found *found;
-    bool touched;    /* since the export; without a manifest, every file is */
-    bool differs;    /* from the save as it was before the import */
-    bool done;       /* its turn came */
-    bool renumbered; /* it was not put: in the save its numbers are other voxels by now */
-    bool holds; /* what it says has to be true in the end: it was taken, or edited and in the save
-                 * already */
-};
+/* Finds out which files of a list are edited. Refuses edited arrays, and what cannot be read. */
+void tfs_import_look(struct tfs_import *im, struct tfs_found_list *list);
+/* Is it put? Arrays and files for looking are not. */
+bool tfs_import_takes(const struct tfs_import *im, const struct tfs_found *found);
 
-/* Those of a list. False without memory, which is said. */
-bool tfs_views_of(struct tfs_import *im, struct tfs_found_list *files, struct tfs_view **views,
-                  size_t *count);
+/* Puts what the file says onto `doc`: a reference to what comes out, which has the version of `doc`
+ * where that says it already. */
+int tfs_import_put(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
+                   struct tfs_put *put, struct tfs_doc **after, struct tfs_error *err);
 
-/* Refuses the arrays of a list that somebody edited. */
-void tfs_views_check_arrays(struct tfs_import *im, struct tfs_found_list *files);
+/* Do the lines of a palette.txt stand for other entries in the save than in the export? */
+bool tfs_import_is_renumbered(struct tfs_import *im, const struct tfs_found *found);
 
-/* Sets im->other_pictures. */
-void tfs_views_check_pictures(struct tfs_import *im);
-
-/* Sets touched, and differs by comparing with `reference` (NULL: it differs). False: refused. */
-bool tfs_view_compare(struct tfs_import *im, struct tfs_view *view,
-                      const struct tfs_doc *reference);
-/* Is it a view of the whole save, from an export that could not show all of that? Where it shows
- * nothing, something may be: --all does not take it. */
-bool tfs_view_is_of_part(const struct tfs_import *im, const struct tfs_view *view);
-/* Is it to be taken? */
-bool tfs_view_wanted(const struct tfs_import *im, const struct tfs_view *view);
-/* Does what it says count, whether it is taken or is in the save already? */
-bool tfs_view_counts(const struct tfs_import *im, const struct tfs_view *view);
-
-/* Does the file read like this in `doc`? */
-bool tfs_view_shows(struct tfs_import *im, const struct tfs_found *found,
-                    const struct tfs_doc *doc);
-
-/* Is what `doc` shows as this file the exported text, of which the manifest has the hash? */
-bool tfs_view_is_exported(struct tfs_import *im, const struct tfs_found *found,
-                          const struct tfs_doc *doc);
-
-/* Appends what an edited file of the root was made from: as it was exported; where that is not
- * known, as the save shows it. Nothing, where the save does not show it. False: refused. */
-bool tfs_view_original(struct tfs_import *im, const struct tfs_view *view, struct tfs_buf *text);
-
-/* Puts what the file says onto `doc`: a reference to what comes out, which is `doc` itself when it
- * says that already. */
-int tfs_view_put(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
-                 struct tfs_put *put, struct tfs_doc **after, struct tfs_error *err);
-
-/* The text of the file. */
-int tfs_view_read(const struct tfs_found *found, struct tfs_blob **text, struct tfs_error *err);
-
-/* Does `doc` say what the file says? Putting it once more changes nothing then. */
-bool tfs_view_agrees(struct tfs_import *im, const struct tfs_found *found, struct tfs_put put,
-                     struct tfs_doc *doc);
-
-/* Does `before` say what the file says, and `after` no longer? Both are told by putting it. */
-bool tfs_view_broken(struct tfs_import *im, const struct tfs_found *found, struct tfs_put put,
-                     struct tfs_doc *before, struct tfs_doc *after);
-
-/* ---- parts of the import --------------------------------------------------------------------- */
+/* Takes the files of the root as differences: those that say what no voxel says, or the others. */
+void tfs_import_roots(struct tfs_import *im, bool apart);
 
 /* Takes the files of a chunk, or nothing of it. */
 void tfs_import_chunk(struct tfs_import *im, struct tfs_found *chunk);
 
-/* Finds im->shown. A view that nobody touched in such a chunk is out of date. */
-void tfs_import_find_shown(struct tfs_import *im);
-bool tfs_import_is_shown(const struct tfs_import *im, struct tfs_key key);
+/* ---- what DIR lacks (import_delete.c) -------------------------------------------------------- */
 
-/* Files of the root: those that come before the chunks; and the others, with a look at whether what
- * all of them say is true now. */
-void tfs_import_roots_early(struct tfs_import *im);
-void tfs_import_roots_late(struct tfs_import *im);
-
-/* --delete: optional files of a scope that its directory `path` lacks are told to `remove`, which
- * gets the document without the file; chunks that DIR lacks are removed. */
-typedef void (*tfs_removed_fn)(void *arg, const char *path, struct tfs_doc *after);
+/* Removes optional files of a scope that are not in the list, of these sets. */
 void tfs_import_missing_files(struct tfs_import *im, const struct tfs_node *top,
-                              const struct tfs_found_list *list, tfs_removed_fn remove, void *arg);
+                              const struct tfs_found_list *list, unsigned views);
+/* Removes chunks. */
 void tfs_import_missing_chunks(struct tfs_import *im);
 /* Takes what set-aside edits removed: cli->removals. */
 void tfs_import_removals(struct tfs_import *im);

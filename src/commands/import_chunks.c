@@ -1,19 +1,12 @@
 /*
  * The directory of a chunk in DIR -> what its files say of that chunk, or nothing of it.
  *
- * The files are views of the same voxels, so what one says can undo what another one said. Rules:
- *   1. A view that nobody touched is not taken, and undoes nothing.
- *   2. All views are put in the order of the schema. Then putting each of them once more must
- *      change nothing, also of those that were edited and are in the save already. Else those that
- *      disagree are named, and nothing of the chunk is taken.
- *   3. In a chunk that the save lacks, or has damaged, raw.bin is what was copied, and only what
- *      says something else was edited.
- *   4. Where raw.bin reads like the save, the whole directory is of the save's state, as after a
- *      pull: there only what was taken counts.
+ * Files are put in the order of the schema, edited ones after the others. They are views of the
+ * same voxels, so what one says can undo what another one said: putting each edited one once more
+ * must change nothing. Else those that disagree are named, and nothing of the chunk is taken.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "commands/import.h"
 #include "formats/cells/written.h"
@@ -21,225 +14,14 @@
 
 struct arrival {
     struct tfs_import *im;
-    struct tfs_found *found;
+    const struct tfs_found *found;
     struct tfs_node top;
-    bool fresh; /* the save lacks it */
-    bool mends; /* the save has it damaged, and raw.bin is taken */
-    bool disagrees;
-    struct tfs_doc *raw;               /* a fresh chunk as its raw.bin left it */
+    bool fresh;                        /* the save lacks it */
     struct tfs_written_values *values; /* of a fresh chunk */
     struct tfs_found_list files;
-    struct tfs_view *views;
-    size_t count;
 };
 
-static bool is_raw(const struct arrival *a, const struct tfs_view *view)
-{
-    return (tfs_node_file(a->im->save, &view->found->node)->flags & TFS_FILE_RAW) != 0;
-}
-
-/* ---- taking ---------------------------------------------------------------------------------- */
-
-/* Is this what makes up a fresh chunk, and not an edit of it? */
-static bool is_copied(const struct arrival *a, const struct tfs_view *view)
-{
-    return (a->fresh || a->mends) && is_raw(a, view);
-}
-
-/* Do the lines of the view mean other voxels than they did at the export? In palette.txt numbers
- * stand for voxels, and whoever writes a chunk may number them anew; which name was edited, only
- * the exported text tells. */
-static bool is_renumbered(const struct arrival *a, const struct tfs_view *view)
-{
-    struct tfs_import *im = a->im;
-
-    return (tfs_node_file(im->save, &view->found->node)->flags & TFS_FILE_RENAMES) != 0 &&
-           im->manifest.present && view->touched && !a->fresh && !a->found->in_sync &&
-           !tfs_view_is_exported(im, view->found, im->base) &&
-           !tfs_view_is_exported(im, view->found, im->doc);
-}
-
-/* Such a view renames nothing: another file of the chunk has to have made it true. */
-static void check_renumbered(struct arrival *a, struct tfs_view *view)
-{
-    struct tfs_import *im = a->im;
-    struct tfs_error err = {0};
-
-    view->holds = tfs_view_shows(im, view->found, im->doc);
-    if (view->holds)
-        return;
-    tfs_fail(&err, -EBADMSG,
-             "this chunk has another palette in the save than at the export, so these numbers may "
-             "be other blocks: export it anew and edit that");
-    tfs_import_refuse(im, view->found->path, &err);
-}
-
-/* Did a text give it values that it does not have? */
-static bool is_left(const struct arrival *a)
-{
-    return a->values != NULL && tfs_written_values_left(a->values);
-}
-
-/* The values of a fresh chunk as they will be after one more text; NULL of another one. */
-static int copy_values(const struct arrival *a, struct tfs_written_values **values,
-                       struct tfs_error *err)
-{
-    *values = a->values != NULL ? tfs_written_values_copy(a->values) : NULL;
-    return a->values != NULL && *values == NULL ? tfs_fail_memory(err) : 0;
-}
-
-/* Puts the view. False: it was refused. */
-static bool put_view(struct arrival *a, struct tfs_view *view)
-{
-    struct tfs_import *im = a->im;
-    struct tfs_put put = {.fresh = a->fresh};
-    struct tfs_error err = {0};
-    struct tfs_doc *after;
-
-    if (copy_values(a, &put.values, &err) < 0 ||
-        tfs_view_put(im, view->found, im->doc, &put, &after, &err) < 0) {
-        tfs_written_values_free(put.values);
-        tfs_import_refuse(im, view->found->path, &err);
-        return false;
-    }
-    tfs_written_values_free(a->values);
-    a->values = put.values;
-    bool edited = !a->raw || after->version != im->doc->version || is_left(a);
-    view->holds = edited && !is_copied(a, view) && (view->touched || !im->reading);
-    tfs_import_advance(im, after);
-    return true;
-}
-
-/* The last file came: a text with values that the chunk still does not have is refused. */
-static void refuse_left(struct arrival *a)
-{
-    struct tfs_import *im = a->im;
-
-    for (size_t i = 0; i < a->count && is_left(a); i++) {
-        struct tfs_put put = {.fresh = a->fresh};
-        struct tfs_error err = {0};
-        struct tfs_doc *after = NULL;
-        if (a->views[i].holds &&
-            tfs_view_put(im, a->views[i].found, im->doc, &put, &after, &err) < 0)
-            tfs_import_refuse(im, a->views[i].found->path, &err);
-        tfs_doc_unref(after);
-    }
-}
-
-static void take_view(struct arrival *a, struct tfs_view *view)
-{
-    if (view->done)
-        return;
-    view->done = true;
-    /* What a chunk that came whole says is compared with what its raw.bin made of it. */
-    if ((a->fresh || a->raw) && !tfs_view_compare(a->im, view, a->raw))
-        return;
-    if (!(a->fresh ? view->differs : tfs_view_wanted(a->im, view)))
-        return;
-    const uint64_t before = a->im->doc->version;
-    view->renumbered = is_renumbered(a, view);
-    if (view->renumbered || !put_view(a, view))
-        return;
-    a->im->counts.files += is_left(a) || a->im->doc->version != before;
-    if (is_copied(a, view))
-        a->raw = tfs_doc_ref(a->im->doc);
-}
-
-static void on_removed(void *arg, const char *path, struct tfs_doc *after)
-{
-    struct arrival *a = arg;
-
-    (void)path;
-    tfs_import_advance(a->im, after);
-    a->im->counts.removed++;
-}
-
-static void on_uncreated(void *arg, const char *path, struct tfs_doc *after)
-{
-    const struct arrival *a = arg;
-
-    (void)path;
-    tfs_import_advance(a->im, after);
-}
-
-/* Removes the optional files that DIR lacks: with --delete, and those that a chunk has only because
- * it is new where no raw.bin of an export says what was in it. */
-static void remove_missing(struct arrival *a)
-{
-    const bool complete =
-        a->fresh && !tfs_chosen_all(a->im->views) && (a->im->views & TFS_VIEWS_RAW) == 0;
-
-    if (a->im->cli->remove || complete)
-        tfs_import_missing_files(a->im, &a->top, &a->files,
-                                 a->im->cli->remove ? on_removed : on_uncreated, a);
-}
-
-static void take_views(struct arrival *a)
-{
-    for (size_t i = 0; i < a->count; i++)
-        if (is_copied(a, &a->views[i]) || !a->im->reading || !a->views[i].touched)
-            take_view(a, &a->views[i]);
-    for (size_t i = 0; i < a->count; i++)
-        take_view(a, &a->views[i]);
-    refuse_left(a);
-    remove_missing(a);
-    for (size_t i = 0; i < a->count; i++)
-        if (a->views[i].renumbered)
-            check_renumbered(a, &a->views[i]);
-}
-
-/* ---- do they agree? -------------------------------------------------------------------------- */
-
-/* Names the view and the others whose word counts; where there are none, what was removed is the
- * other side. */
-static void say_disagrees(struct arrival *a, const struct tfs_view *view)
-{
-    struct tfs_buf names = {0};
-
-    for (size_t i = 0; i < a->count; i++)
-        if (&a->views[i] != view && a->views[i].holds)
-            tfs_buf_printf(&names, "%s%s", names.size > 0 ? ", " : "",
-                           a->views[i].found->path + strlen(a->found->path) + 1);
-    if (names.size == 0)
-        tfs_buf_add_text(&names, a->found->path);
-    tfs_buf_u8(&names, 0);
-    a->disagrees = true;
-    tfs_cli_say(a->im->cli, TFS_STATUS_BAD,
-                "%s and %.300s contradict each other: nothing of this chunk is taken",
-                view->found->path, names.failed ? "others" : (const char *)names.data);
-    tfs_buf_release(&names);
-}
-
-static void check_views(struct arrival *a)
-{
-    const struct tfs_put put = {.fresh = a->fresh};
-
-    for (size_t i = 0; i < a->count; i++)
-        if (a->views[i].holds && !tfs_view_agrees(a->im, a->views[i].found, put, a->im->doc))
-            say_disagrees(a, &a->views[i]);
-}
-
-/* ---- what nobody touched --------------------------------------------------------------------- */
-
-static void count_untouched(struct arrival *a)
-{
-    bool touched = false;
-
-    for (size_t i = 0; i < a->count; i++)
-        touched = touched || a->views[i].touched;
-    for (size_t i = 0; i < a->count; i++) {
-        const struct tfs_view *view = &a->views[i];
-
-        if (view->touched || !view->differs || tfs_view_wanted(a->im, view))
-            continue;
-        if (tfs_import_is_shown(a->im, a->top.key) || touched)
-            a->im->counts.outdated++;
-        else
-            a->im->counts.untouched++;
-    }
-}
-
-/* ---- chunks ---------------------------------------------------------------------------------- */
+/* ---- which files ----------------------------------------------------------------------------- */
 
 /* A document in which the chunk is there, if only to find the names of its files by. */
 static struct tfs_doc *with_chunk(struct tfs_doc *doc, struct tfs_key key, struct tfs_error *err)
@@ -258,14 +40,14 @@ static struct tfs_doc *with_chunk(struct tfs_doc *doc, struct tfs_key key, struc
     return with;
 }
 
-/* Finds the files of the chunk. */
+/* Finds the files of the chunk, and what is edited of them. */
 static bool open_arrival(struct arrival *a)
 {
     struct tfs_import *im = a->im;
     struct tfs_error err = {0};
     struct tfs_doc *doc = with_chunk(im->doc, a->top.key, &err);
 
-    if (!doc) {
+    if (doc == NULL) {
         tfs_import_refuse(im, a->found->path, &err);
         return false;
     }
@@ -274,49 +56,55 @@ static bool open_arrival(struct arrival *a)
         tfs_found_scan(im->cli, im->save, doc, &a->top, a->found->path, &a->files);
     tfs_doc_unref(doc);
     im->status = tfs_status_worst(im->status, status);
-    tfs_views_check_arrays(im, &a->files);
-    return !status && tfs_views_of(im, &a->files, &a->views, &a->count);
+    tfs_import_look(im, &a->files);
+    return !status;
 }
 
-/* Compares with the save. */
-static bool compare_views(struct arrival *a)
+/* A chunk that the save lacks and that nobody edited: others removed it from the save. */
+static bool is_wanted(const struct arrival *a)
 {
-    struct tfs_import *im = a->im;
-    bool good = true;
+    bool wanted = !a->fresh || a->im->cli->all || a->files.count == 0;
 
-    a->found->in_sync = false;
-    for (size_t i = 0; i < a->count; i++) {
-        struct tfs_view *view = &a->views[i];
-
-        good = tfs_view_compare(im, view, a->fresh ? NULL : im->base) && good;
-        if (!view->differs && is_raw(a, view))
-            a->found->in_sync = true;
-    }
-    for (size_t i = 0; i < a->count; i++)
-        a->views[i].holds =
-            !a->views[i].differs && !a->found->in_sync && tfs_view_counts(im, &a->views[i]);
-    return good;
+    for (size_t i = 0; i < a->files.count; i++)
+        wanted = wanted || a->files.items[i].edited;
+    return wanted;
 }
 
-/* A chunk that the save lacks came with the export, and nobody touched it since: others removed it
- * from the save. */
-static bool is_untouched(const struct arrival *a)
+static const struct tfs_file *file_of(const struct arrival *a, size_t i)
 {
-    for (size_t i = 0; i < a->count; i++)
-        if (a->views[i].touched || a->im->cli->all)
-            return false;
-    return a->count > 0 || a->files.count > 0; /* arrays make no chunk */
+    return tfs_node_file(a->im->save, &a->files.items[i].node);
 }
+
+static bool has_raw(const struct arrival *a)
+{
+    for (size_t i = 0; i < a->files.count; i++)
+        if ((file_of(a, i)->flags & TFS_FILE_RAW) != 0)
+            return true;
+    return false;
+}
+
+/* The sets that the directory has files of: git does not keep the manifest, and what a chunk has
+ * beside raw.bin is in there, and not missing, where there is no other file. */
+static unsigned views_of(const struct arrival *a)
+{
+    bool raw = a->im->views == 0 && has_raw(a);
+
+    for (size_t i = 0; i < a->files.count; i++)
+        raw = raw && (!tfs_import_takes(a->im, &a->files.items[i]) ||
+                      tfs_file_is_chosen(file_of(a, i), TFS_VIEWS_RAW));
+    return raw ? TFS_VIEWS_RAW : a->im->views;
+}
+
+/* ---- a chunk that the save lacks ------------------------------------------------------------- */
 
 /* Has DIR only optional files of it, where a chunk may be without raw.bin, as rows of Voxel Tools
  * are that have nothing but instances? */
 static bool is_bare(const struct arrival *a)
 {
-    const struct tfs_save *save = a->im->save;
-    bool bare = a->count > 0 && save->tree->chunk.files[0].lens->exists != NULL;
+    bool bare = a->files.count > 0 && a->im->save->tree->chunk.files[0].lens->exists != NULL;
 
-    for (size_t i = 0; i < a->count && bare; i++)
-        bare = (tfs_node_file(save, &a->views[i].found->node)->flags & TFS_FILE_OPTIONAL) != 0;
+    for (size_t i = 0; i < a->files.count && bare; i++)
+        bare = (file_of(a, i)->flags & TFS_FILE_OPTIONAL) != 0;
     return bare;
 }
 
@@ -332,60 +120,108 @@ static int add_chunk(struct arrival *a, struct tfs_edit *edit, struct tfs_error 
     return tfs_edit_put(edit, &chunk, err);
 }
 
-static bool create_chunk(struct arrival *a)
+static int create_chunk(struct arrival *a, struct tfs_error *err)
 {
     struct tfs_import *im = a->im;
-    struct tfs_error err = {0};
     struct tfs_edit edit;
 
+    if (tfs_chunks_are_fixed(im->save))
+        return tfs_fail(err, -EINVAL, "the save has no such chunk, and none can be added to it");
     a->values = tfs_written_values_create();
     if (a->values == NULL)
-        tfs_fail_memory(&err);
-    else if (tfs_chunks_are_fixed(im->save))
-        tfs_fail(&err, -EINVAL, "the save has no such chunk, and none can be added to it");
-    else if (tfs_edit_open(im->doc, &edit, &err) == 0) {
-        if (add_chunk(a, &edit, &err) == 0)
-            tfs_import_advance(im, tfs_edit_finish(&edit));
-        tfs_edit_release(&edit);
+        return tfs_fail_memory(err);
+    if (tfs_edit_open(im->doc, &edit, err) < 0)
+        return err->code;
+    if (add_chunk(a, &edit, err) == 0) {
+        tfs_import_advance(im, tfs_edit_finish(&edit));
+        im->counts.added++;
+        a->top.slot = tfs_doc_find(im->doc, a->top.key)->slot;
+        for (size_t i = 0; i < a->files.count; i++)
+            a->files.items[i].node.slot = a->top.slot;
     }
-    if (err.code) {
-        tfs_import_refuse(im, a->found->path, &err);
+    tfs_edit_release(&edit);
+    return err->code;
+}
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+/* In a palette.txt numbers stand for voxels, and whoever writes a chunk may number them anew. */
+static int put_file(struct arrival *a, const struct tfs_found *file, struct tfs_error *err)
+{
+    struct tfs_put put = {.fresh = a->fresh, .values = a->values};
+    struct tfs_import *im = a->im;
+    struct tfs_doc *after = NULL;
+
+    if (tfs_import_put(im, file, im->doc, &put, &after, err) < 0)
+        return err->code;
+    const bool changes = after->version != im->doc->version;
+    if (changes && !a->fresh && tfs_import_is_renumbered(im, file)) {
+        tfs_doc_unref(after);
+        return tfs_fail(err, -EBADMSG,
+                        "this chunk has another palette in the save than at the export, so these "
+                        "numbers may be other blocks: export it anew and edit that");
+    }
+    im->counts.files += changes;
+    tfs_import_advance(im, after);
+    return 0;
+}
+
+/* The edited files, or the others. False: one was refused. */
+static bool put_files(struct arrival *a, bool edited)
+{
+    struct tfs_error err = {0};
+
+    for (size_t i = 0; i < a->files.count; i++) {
+        const struct tfs_found *file = &a->files.items[i];
+        if (!tfs_import_takes(a->im, file) || file->edited != edited ||
+            put_file(a, file, &err) == 0)
+            continue;
+        tfs_import_refuse(a->im, file->path, &err);
         return false;
     }
-    im->counts.added++;
-    a->top.slot = tfs_doc_find(im->doc, a->top.key)->slot;
-    for (size_t i = 0; i < a->files.count; i++)
-        a->files.items[i].node.slot = a->top.slot;
     return true;
 }
 
-/* Puts everything back to where it was before this chunk. */
-static void leave_out(struct arrival *a, struct tfs_doc *before,
-                      const struct tfs_import_counts *counts)
+/* Does the chunk say what the file says, now that all of them were put? Else it is named. */
+static bool agrees(struct arrival *a, const struct tfs_found *file)
 {
-    tfs_import_advance(a->im, tfs_doc_ref(before));
-    a->im->counts = *counts;
-    a->im->contradictions++;
-    a->found->left_out = true;
+    struct tfs_put put = {.fresh = a->fresh};
+    struct tfs_import *im = a->im;
+    struct tfs_error err = {0};
+    struct tfs_doc *after = NULL;
+    const bool same = tfs_import_put(im, file, im->doc, &put, &after, &err) == 0 &&
+                      after->version == im->doc->version;
+
+    tfs_doc_unref(after);
+    if (tfs_import_is_trouble(err.code))
+        tfs_import_refuse(im, file->path, &err);
+    else if (!same)
+        tfs_cli_say(im->cli, TFS_STATUS_BAD,
+                    "%s: it disagrees with other files of this chunk, of which nothing is taken"
+                    "%s%s",
+                    file->path, err.code < 0 ? ": " : "", err.text);
+    return same;
 }
 
-/* Is raw.bin to be taken for a chunk that the save has damaged? What the other files say cannot be
- * compared with that. */
-static bool is_mending(const struct arrival *a)
+static bool all_agree(struct arrival *a)
 {
-    struct tfs_import *im = a->im;
-    const struct tfs_chunk *chunk = tfs_doc_find(im->base, a->top.key);
-    struct tfs_error warning = {0}, err = {0};
-    bool raw = false;
+    bool agree = true;
 
-    for (size_t i = 0; i < a->count; i++)
-        raw = raw || (is_raw(a, &a->views[i]) && tfs_view_wanted(im, &a->views[i]));
-    if (!raw || chunk == NULL || (chunk->flags & TFS_CHUNK_DAMAGED) != 0)
-        return raw && chunk != NULL;
-    tfs_cells_check(im->save, im->base, a->top.key, &warning, &err);
-    if (tfs_import_is_trouble(err.code))
-        tfs_import_refuse(im, a->found->path, &err);
-    return err.code != 0;
+    for (size_t i = 0; i < a->files.count; i++)
+        if (a->files.items[i].edited && tfs_import_takes(a->im, &a->files.items[i]))
+            agree = agrees(a, &a->files.items[i]) && agree;
+    return agree;
+}
+
+/* Optional files that a chunk has only because it is new are absent where DIR lacks them, unless
+ * raw.bin says what is in it. */
+static bool take_files(struct arrival *a)
+{
+    if (((a->fresh || a->im->cli->all) && !put_files(a, false)) || !put_files(a, true))
+        return false;
+    if (a->im->cli->remove || (a->fresh && !has_raw(a)))
+        tfs_import_missing_files(a->im, &a->top, &a->files, views_of(a));
+    return true;
 }
 
 static void take_arrival(struct arrival *a)
@@ -393,34 +229,25 @@ static void take_arrival(struct arrival *a)
     struct tfs_import *im = a->im;
     const struct tfs_import_counts counts = im->counts;
     struct tfs_doc *before = tfs_doc_ref(im->doc);
+    struct tfs_error err = {0};
 
-    a->mends = !a->fresh && is_mending(a);
-    if (!a->fresh || create_chunk(a)) {
-        take_views(a);
-        if (!im->status)
-            check_views(a);
+    if (a->fresh && create_chunk(a, &err) < 0)
+        tfs_import_refuse(im, a->found->path, &err);
+    else if (take_files(a) && !all_agree(a)) {
+        tfs_import_advance(im, tfs_doc_ref(before));
+        im->counts = counts;
+        im->counts.left_out++;
     }
-    if (a->disagrees)
-        leave_out(a, before, &counts);
-    else if (!a->fresh)
-        count_untouched(a);
     tfs_doc_unref(before);
 }
 
 void tfs_import_chunk(struct tfs_import *im, struct tfs_found *chunk)
 {
-    struct arrival a = {.im = im, .found = chunk, .top = chunk->node};
+    struct arrival a = {
+        .im = im, .found = chunk, .top = chunk->node, .fresh = chunk->node.slot == TFS_SLOT_NONE};
 
-    a.fresh = chunk->node.slot == TFS_SLOT_NONE;
-    if (chunk->left_out || !open_arrival(&a) || !compare_views(&a))
-        goto out;
-    if (a.fresh && is_untouched(&a))
-        im->counts.untouched += a.count;
-    else
+    if (open_arrival(&a) && is_wanted(&a))
         take_arrival(&a);
-out:
-    tfs_doc_unref(a.raw);
     tfs_written_values_free(a.values);
-    free(a.views);
     tfs_found_release(&a.files);
 }

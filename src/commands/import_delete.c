@@ -2,8 +2,7 @@
  * import --delete: what DIR lacks -> removed from the save.
  *
  * With a manifest only what the export had was removed by somebody; what the save got since then is
- * in no export, and stays; so does, always, what an export lacks that could not show everything.
- * And what set-aside edits say that they removed.
+ * in no export, and stays, but with --all. And what set-aside edits say that they removed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -39,24 +38,18 @@ static bool is_of_new_chunk(const struct tfs_import *im, const struct tfs_node *
 static bool was_removed(struct tfs_import *im, const struct tfs_node *node, const char *path)
 {
     struct tfs_error err = {0};
-    const bool all = im->cli->all && !im->manifest.partial;
-    int listed = !im->manifest.present || all || is_of_new_chunk(im, node)
-                     ? 1
-                     : tfs_manifest_lists(&im->manifest, path, &err);
 
+    if (!im->manifest.present || im->cli->all || is_of_new_chunk(im, node))
+        return true;
+    const int listed = tfs_manifest_lists(&im->manifest, path, &err);
     if (listed < 0)
         tfs_import_refuse(im, path, &err);
-    else if (!listed && im->manifest.partial)
-        im->counts.unknown++;
-    else if (!listed)
-        im->counts.gained++;
     return listed > 0;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static void remove_file(struct tfs_import *im, const struct tfs_node *node, tfs_removed_fn remove,
-                        void *arg)
+static void remove_file(struct tfs_import *im, const struct tfs_node *node)
 {
     const struct tfs_lens *lens = tfs_node_file(im->save, node)->lens;
     struct tfs_error err = {0};
@@ -69,8 +62,10 @@ static void remove_file(struct tfs_import *im, const struct tfs_node *node, tfs_
     if (!was_removed(im, node, name))
         goto out;
     if (tfs_edit_open(im->doc, &edit, &err) == 0) {
-        if (lens->remove(im->save, &edit, tfs_node_at(im->save, node), &err) == 0)
-            remove(arg, name, tfs_edit_finish(&edit));
+        if (lens->remove(im->save, &edit, tfs_node_at(im->save, node), &err) == 0) {
+            tfs_import_advance(im, tfs_edit_finish(&edit));
+            im->counts.removed += !is_of_new_chunk(im, node);
+        }
         tfs_edit_release(&edit);
     }
     if (err.code)
@@ -88,7 +83,7 @@ static bool was_found(const struct tfs_found_list *list, const struct tfs_node *
 }
 
 void tfs_import_missing_files(struct tfs_import *im, const struct tfs_node *top,
-                              const struct tfs_found_list *list, tfs_removed_fn remove, void *arg)
+                              const struct tfs_found_list *list, unsigned views)
 {
     const struct tfs_tree *tree = im->save->tree;
     bool chunk = top->scope == TFS_SCOPE_CHUNK;
@@ -99,12 +94,12 @@ void tfs_import_missing_files(struct tfs_import *im, const struct tfs_node *top,
     for (unsigned i = 0; i < count; i++) {
         uint32_t members = files[i].count ? files[i].count(tree, im->doc) : 1;
 
-        if (!(files[i].flags & TFS_FILE_OPTIONAL) || !tfs_file_is_chosen(&files[i], im->views))
+        if (!(files[i].flags & TFS_FILE_OPTIONAL) || !tfs_file_is_chosen(&files[i], views))
             continue;
         node.file = (int)i;
         for (node.member = 0; node.member < members; node.member++)
             if (!was_found(list, &node) && tfs_node_exists(im->save, im->doc, &node) != 0)
-                remove_file(im, &node, remove, arg);
+                remove_file(im, &node);
     }
 }
 
@@ -152,12 +147,11 @@ void tfs_import_missing_chunks(struct tfs_import *im)
 
 /* ---- what set-aside edits removed ------------------------------------------------------------ */
 
-/* Says, once, why the removal that the file `path` stands for is not done. */
+/* Says why the removal that the file `path` stands for is not done. */
 static void leave(struct tfs_import *im, const char *path, const char *why)
 {
-    im->unfinished = true;
-    if (!im->cli->again)
-        tfs_cli_say(im->cli, TFS_STATUS_BAD, "%s: not removed: %s", path, why);
+    im->counts.left_out++;
+    tfs_cli_say(im->cli, TFS_STATUS_BAD, "%s: not removed: %s", path, why);
 }
 
 /* "GROUP_X_Y_Z". */
@@ -181,15 +175,6 @@ static void take_removed_chunk(struct tfs_import *im, const char *path, struct t
         leave(im, path, "the save does not show this chunk, and may have it");
 }
 
-static void on_taken(void *arg, const char *path, struct tfs_doc *after)
-{
-    struct tfs_import *im = arg;
-
-    (void)path;
-    tfs_import_advance(im, after);
-    im->counts.removed++;
-}
-
 /* `name`: a path of the tree. */
 static void take_removed_file(struct tfs_import *im, const char *path, const char *name)
 {
@@ -202,7 +187,7 @@ static void take_removed_file(struct tfs_import *im, const char *path, const cha
         leave(im, path, "the file is there, too, and which came last is not known");
     else if (found == 0 && !tfs_node_is_directory(&node) &&
              tfs_node_file(im->save, &node)->lens->remove)
-        remove_file(im, &node, on_taken, im);
+        remove_file(im, &node);
     else if (found != -ENOENT || strchr(name, '/') == NULL ||
              tfs_facts_hiding(im->base->facts) != NULL)
         leave(im, path, "the save has no such file");

@@ -47,8 +47,6 @@ static enum tfs_status add(struct tfs_cli *cli, struct tfs_found_list *list,
 
 static enum tfs_status ignore(struct tfs_cli *cli, const char *path, const char *why)
 {
-    if (cli->again)
-        return TFS_STATUS_DONE;
     return tfs_cli_say(cli, TFS_STATUS_DONE, "%s: ignored: %s", path, why);
 }
 
@@ -118,13 +116,6 @@ static enum tfs_status check_directory(struct tfs_cli *cli, const char *path)
 
 /* ---- files of a scope ------------------------------------------------------------------------ */
 
-static bool is_array(const struct tfs_save *save, const struct tfs_node *node)
-{
-    const struct tfs_file *file = tfs_node_file(save, node);
-
-    return file != NULL && (file->views & TFS_VIEWS_ARRAYS) != 0;
-}
-
 /* A name that the tree lacks. Those of edits that were set aside are taken, or named, elsewhere. */
 static enum tfs_status scan_other(struct walk *walk, const char *name, const char *path)
 {
@@ -144,10 +135,7 @@ static enum tfs_status scan_name(struct walk *walk, const char *name, char *path
     } else if (found < 0) {
         status = scan_other(walk, name, path);
     } else if (!tfs_node_is_directory(&node)) {
-        status = add(walk->cli, walk->list, &node, path);
-        if (status == TFS_STATUS_DONE)
-            walk->list->items[walk->list->count - 1].array = is_array(walk->save, &node);
-        return status;
+        return add(walk->cli, walk->list, &node, path);
     } else if ((status = check_directory(walk->cli, path)) == TFS_STATUS_DONE) {
         struct walk below = *walk;
 

@@ -8,8 +8,8 @@
 
 #define INPUT_STEP (size_t)65536
 
-/* All of the standard input. */
-static int read_input(struct tfs_buf *input, struct tfs_error *err)
+/* All of the standard input, of at most so many bytes. */
+static int read_input(struct tfs_buf *input, uint64_t most, struct tfs_error *err)
 {
     for (;;) {
         uint8_t *room = tfs_buf_reserve(input, INPUT_STEP);
@@ -25,9 +25,8 @@ static int read_input(struct tfs_buf *input, struct tfs_error *err)
         if (n == 0)
             return 0;
         input->size += (size_t)n;
-        if (input->size > TFS_TEXT_MAX)
-            return tfs_fail(err, -EFBIG, "the input is larger than %ju bytes",
-                            (uintmax_t)TFS_TEXT_MAX);
+        if (input->size > most)
+            return tfs_fail(err, -EFBIG, "the input is larger than %ju bytes", (uintmax_t)most);
     }
 }
 
@@ -77,7 +76,8 @@ static enum tfs_status put_file(struct tfs_cli *cli, struct tfs_save *save, cons
     tfs_cli_path(cli, path, about);
     if (!tfs_node_writable(save, save->doc, &node))
         return tfs_cli_say(cli, TFS_STATUS_BAD, "%s: this file is read-only", about);
-    if (read_input(&input, &err) || put_text(cli, save, &node, about, tfs_buf_span(&input), &err))
+    if (read_input(&input, tfs_cli_text_max(save, save->doc, &node), &err) ||
+        put_text(cli, save, &node, about, tfs_buf_span(&input), &err))
         status = tfs_cli_report(cli, about, &err);
     tfs_buf_release(&input);
     return status;

@@ -256,6 +256,16 @@ int tfs_cli_read_chunks(struct tfs_save *save, const char *path, struct tfs_erro
     return tfs_chunk_name_parse(name, &key) ? tfs_save_complete(save, &key, err) : 0;
 }
 
+#define TEXT_MAX (UINT64_C(512) << 20)
+
+uint64_t tfs_cli_text_max(struct tfs_save *save, const struct tfs_doc *doc,
+                          const struct tfs_node *node)
+{
+    const uint64_t most = tfs_node_text_max(save, doc, node);
+
+    return most < TEXT_MAX ? most : TEXT_MAX;
+}
+
 const char *tfs_cli_path(const struct tfs_cli *cli, const char *path, char out[TFS_CLI_PATH])
 {
     snprintf(out, TFS_CLI_PATH, "%s/%s", cli->operands[0], path);

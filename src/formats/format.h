@@ -128,7 +128,6 @@ static inline struct tfs_at tfs_lens_at(const struct tfs_lens *lens, struct tfs_
 enum tfs_file_flags {
     TFS_FILE_OPTIONAL = 1, /* comes and goes: lens->exists decides, unlink stores it as absent */
     TFS_FILE_RAW = 2,      /* the stored bytes of the chunk: all that a damaged chunk shows */
-    TFS_FILE_LATE = 4,     /* root files that `import` applies after the chunks (pictures) */
     TFS_FILE_APART = 8,    /* says what no voxel says, and what no other such file says */
     TFS_FILE_RENAMES = 16, /* lines are new names of what the save (of a chunk: the chunk) names,
                             * one for one: it means nothing where there are other names */

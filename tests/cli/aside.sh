@@ -86,9 +86,6 @@ for name in later/chunks/1_1_1/voxels.csv journal rejected/chunks/1_1_1/voxels.c
     [ "$(judge block save 17 20 18)" = base:gold_block ]
     ok "the rest is taken"
 done
-fresh
-mkdir $aside/rejected && cp -r $aside/chunks $aside/deleted $aside/rejected
-run 0 "import with copies in rejected/ of what is taken" import $aside save
 
 # ---- zones
 "$TOOLS/make_world" --regions 2 --chunks 4 world || exit 3

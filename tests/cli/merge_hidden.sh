@@ -132,7 +132,7 @@ printf '\0\0\0\10' | dd of="t/regions/$region" bs=1 seek=4 conv=notrunc status=n
 rm -rf tree && run 1 "export of a zone without a region" export t tree
 cp -r o o.before
 run 1 "import --all --delete of it" import --all --delete tree o
-says err 'not removed: the export could not show everything of the save' "says so"
+says err 'could not show everything of the save, and --delete would remove that' "is refused"
 diff -r o o.before >out
 ok "the region stays"
 run 1 "--delete alone" import --delete tree o

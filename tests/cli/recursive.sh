@@ -98,7 +98,7 @@ ok "it has the members of the manual"
     [ "$(value dir)" = '"a \"dir\""' ] && [ "$(value chunks)" = 3 ]
 ok "they are true"
 run 0 "import --json of what nobody touched" import --json 'a "dir"' save
-keys dir save format written files added removed untouched gained contradictions status
+keys dir save format written files added removed left_out status
 ok "it has the members of the manual"
 [ "$(value written)" = false ]
 ok "nothing was written"

@@ -445,7 +445,7 @@ static void check_saved(const struct open_file *open, struct tfs_span text)
         tfs_tree_resolve(w.disk, w.disk->doc, open->path, true, &node) < 0)
         return;
     const struct tfs_file *file = tfs_node_file(w.disk, &node);
-    if (file->lens->put == NULL || (file->flags & TFS_FILE_LATE) != 0)
+    if (file->lens->put == NULL || node.scope == TFS_SCOPE_ROOT)
         return;
     REQUIRE(tfs_edit_open(w.disk->doc, &edit, &err) == 0);
     REQUIRE(file->lens->put(w.disk, &edit, tfs_node_at(w.disk, &node), text, &put, &err) == 0);

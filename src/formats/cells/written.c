@@ -42,15 +42,6 @@ void tfs_written_values_apart(struct tfs_written_values *values)
     values->written |= TFS_WRITTEN_APART;
 }
 
-bool tfs_written_values_left(const struct tfs_written_values *values)
-{
-    bool left = false;
-
-    for (unsigned i = 0; i < TFS_PLANES_MAX; i++)
-        left = left || values->planes[i].values != NULL;
-    return left;
-}
-
 /* The old one is freed. 0 or -ENOMEM: it has no values. */
 static int copy_plane(struct tfs_cells_plane *to, const struct tfs_cells_plane *plane, size_t count)
 {

@@ -17,8 +17,6 @@ void tfs_written_values_clear(struct tfs_written_values *values);
 /* What no plane says was written, too: the edits of planes that follow leave it alone. */
 #define TFS_WRITTEN_APART (1u << TFS_PLANES_MAX) /* a bit of tfs_cells_edit.written */
 void tfs_written_values_apart(struct tfs_written_values *values);
-/* Does the chunk lack something that was written? */
-bool tfs_written_values_left(const struct tfs_written_values *values);
 
 /* Before the game's rules: takes what the edit writes, gives it what was written before, but for
  * voxels that were edited elsewhere since, and leaves out what is not legal now. */

@@ -152,15 +152,9 @@ static void end_unused(struct tfs_handle *handle)
 static uint64_t draft_limit(struct tfs_session *s, const struct tfs_inode *inode)
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, &inode->node);
-    const struct tfs_doc *doc = tfs_store_shown(branch->store);
-    const struct tfs_lens *lens = tfs_node_file(branch->save, &inode->node)->lens;
     const struct tfs_node node = node_of(s, inode);
-    int64_t size = -1;
 
-    /* Its chunk may have gone with a reload. */
-    if (lens->size != NULL && tfs_node_exists(branch->save, doc, &node) == 1)
-        size = lens->size(branch->save, doc, tfs_node_at(branch->save, &node));
-    return TFS_DRAFT_MAX + (size > 0 ? 4 * (uint64_t)size : 0);
+    return tfs_node_text_max(branch->save, tfs_store_shown(branch->store), &node);
 }
 
 /* May the draft have this size? A large one goes from memory into a file, where its lens takes it

@@ -44,8 +44,8 @@
 
 #define TFS_REST_MS  2000
 #define TFS_RETRY_MS 1000
-/* A draft may grow to this and four times what the file has now. */
-#define TFS_DRAFT_MAX (UINT64_C(64) << 20)
+/* A draft may grow to this and four times what the file has now (fs/tree/tree.h). */
+#define TFS_DRAFT_MAX TFS_TEXT_MORE
 /* From here on a draft lies in a file, where its lens takes it so. */
 #define TFS_DRAFT_LARGE (UINT64_C(8) << 20)
 /* A file of more bytes than this cannot be written in part, where a draft of it is in memory. */

@@ -46,6 +46,18 @@ int tfs_node_apply(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_
     return result;
 }
 
+uint64_t tfs_node_text_max(struct tfs_save *save, const struct tfs_doc *doc,
+                           const struct tfs_node *node)
+{
+    const struct tfs_lens *lens = tfs_node_file(save, node)->lens;
+    int64_t size = -1;
+
+    /* Its chunk may have gone with a reload. */
+    if (lens->size != NULL && tfs_node_exists(save, doc, node) == 1)
+        size = lens->size(save, doc, tfs_node_at(save, node));
+    return TFS_TEXT_MORE + (size > 0 ? 4 * (uint64_t)size : 0);
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static void file_name(const struct tfs_save *save, const struct tfs_doc *doc,

@@ -23,6 +23,12 @@ int tfs_node_apply(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_
                    struct tfs_span text, struct tfs_put *put, struct tfs_doc **after,
                    struct tfs_error *err);
 
+/* A text may grow to this, and four times what the file has now. */
+#define TFS_TEXT_MORE (UINT64_C(64) << 20)
+/* The most bytes that a text of the file may have. */
+uint64_t tfs_node_text_max(struct tfs_save *save, const struct tfs_doc *doc,
+                           const struct tfs_node *node);
+
 /* The entry `name` of directory `dir`: 0, -ENOENT, or what keeps from finding it. `must_exist`
  * false: a name of the schema is found even if the optional file or the group is absent now (for
  * creating it). */

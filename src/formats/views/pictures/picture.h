@@ -91,8 +91,7 @@ static inline bool tfs_column_add(struct tfs_column *column, uint32_t y,
 /* The files of the root with pictures, for the table of a game. */
 #define TFS_HEIGHTMAP_FILE                                                                         \
     {                                                                                              \
-        .path = "heightmap.png", .flags = TFS_FILE_LATE, .lens = &tfs_heightmap_lens,              \
-        .count = tfs_picture_count                                                                 \
+        .path = "heightmap.png", .lens = &tfs_heightmap_lens, .count = tfs_picture_count           \
     }
 #define TFS_HEIGHTMAP_VIEW_FILE                                                                    \
     {                                                                                              \
@@ -100,18 +99,17 @@ static inline bool tfs_column_add(struct tfs_column *column, uint32_t y,
     }
 #define TFS_MAP_FILE                                                                               \
     {                                                                                              \
-        .path = "map.png", .flags = TFS_FILE_LATE, .lens = &tfs_map_lens,                          \
-        .count = tfs_picture_map_count                                                             \
+        .path = "map.png", .lens = &tfs_map_lens, .count = tfs_picture_map_count                   \
     }
 #define TFS_HEIGHTMAP_TILES                                                                        \
     {                                                                                              \
-        .path = "heightmaps/", .flags = TFS_FILE_LATE, .lens = &tfs_heightmap_tile_lens,           \
-        .count = tfs_picture_tiles, .family = &tfs_heightmap_tiles                                 \
+        .path = "heightmaps/", .lens = &tfs_heightmap_tile_lens, .count = tfs_picture_tiles,       \
+        .family = &tfs_heightmap_tiles                                                             \
     }
 #define TFS_MAP_TILES                                                                              \
     {                                                                                              \
-        .path = "maps/", .flags = TFS_FILE_LATE, .lens = &tfs_map_tile_lens,                       \
-        .count = tfs_picture_tiles, .family = &tfs_map_tiles                                       \
+        .path = "maps/", .lens = &tfs_map_tile_lens, .count = tfs_picture_tiles,                   \
+        .family = &tfs_map_tiles                                                                   \
     }
 
 #endif
