@@ -245,6 +245,30 @@ int tfs_file_changed(const char *path, const struct stat *st, struct tfs_error *
 
 /* ---- may it be replaced ---------------------------------------------------------------------- */
 
+void tfs_file_make_parents(char *path, mode_t mode)
+{
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, mode);
+        *slash = '/';
+    }
+}
+
+char *tfs_state_directory(void)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    const bool has_state = state != NULL && state[0] == '/';
+    char *path = NULL;
+
+    errno = ENOENT;
+    if (!has_state && (home == NULL || home[0] != '/'))
+        return NULL;
+    errno = ENOMEM;
+    return tfs_print(&path, "%s%s", has_state ? state : home, has_state ? "" : "/.local/state") < 0
+               ? NULL
+               : path;
+}
+
 char *tfs_file_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -60,6 +60,13 @@ bool tfs_file_same(const struct stat *a, const struct stat *b);
 /* The directory that holds `path`, for the caller to free; NULL without memory. */
 char *tfs_file_directory(const char *path);
 
+/* Makes the directories on the way to `path`; what fails shows when something is opened there. */
+void tfs_file_make_parents(char *path, mode_t mode);
+
+/* Where programs of the user keep their state, to be freed; NULL: ENOENT, there is no home, or
+ * ENOMEM. */
+char *tfs_state_directory(void);
+
 /* A descriptor of the directory `path`, to which no link may lead: the path of a save is resolved
  * when it is opened, so a link that is met later was put there to lead a write elsewhere. Negative
  * errno on failure; ELOOP: there is a link. */
@@ -145,6 +152,10 @@ int tfs_replacement_read(struct tfs_replacement *r, struct tfs_blob **blob, stru
  * also after a failure. */
 int tfs_replacement_readback(struct tfs_replacement *r, struct tfs_readback *readback,
                              struct tfs_error *err);
+/* Writes what another file holds, and reads it back. EAGAIN: that is no longer the one of its
+ * handle. */
+int tfs_replacement_copy(struct tfs_replacement *r, const struct tfs_file_handle *from,
+                         struct tfs_error *err);
 void tfs_replacement_take(const struct tfs_taking *taking);
 /* fdatasync, identity of the old file (ESTALE when it is another by now; EEXIST for a new file that
  * exists by now), rename, fsync of the directory. `file`, the old handle (fd -1 for a new file), is

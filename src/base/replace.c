@@ -306,6 +306,42 @@ int tfs_replacement_readback(struct tfs_replacement *r, struct tfs_readback *rea
     return tfs_readback_init(readback, r->fd, r->size, err);
 }
 
+/* All bytes of a file, piece by piece. `to`: NULL or who takes them. */
+static int read_all(struct tfs_readback *from, struct tfs_sink *to, struct tfs_hash *hash,
+                    struct tfs_error *err)
+{
+    struct tfs_span piece;
+
+    do {
+        if (tfs_readback_take(from, SIZE_MAX, &piece, err) < 0 ||
+            (to != NULL && tfs_sink_span(to, piece, err) < 0))
+            return err->code;
+    } while (piece.size > 0);
+    return tfs_readback_end(from, hash, err);
+}
+
+int tfs_replacement_copy(struct tfs_replacement *r, const struct tfs_file_handle *from,
+                         struct tfs_error *err)
+{
+    struct tfs_readback source = {.fd = -1}, written = {.fd = -1};
+    struct tfs_hash old, new;
+    struct stat now;
+
+    if (tfs_readback_init(&source, from->fd, (uint64_t)from->st.st_size, err) == 0 &&
+        read_all(&source, &r->sink, &old, err) == 0 &&
+        tfs_replacement_readback(r, &written, err) == 0 &&
+        read_all(&written, NULL, &new, err) == 0 && !tfs_hash_equal(old, new))
+        tfs_fail(err, -EIO, "the new copy does not read back as it was written");
+    /* A second name may have moved its ctime. */
+    if (err->code == 0 && (fstat(from->fd, &now) < 0 || now.st_size != from->st.st_size ||
+                           now.st_mtim.tv_sec != from->st.st_mtim.tv_sec ||
+                           now.st_mtim.tv_nsec != from->st.st_mtim.tv_nsec))
+        tfs_fail(err, -EAGAIN, "is being written by another program");
+    tfs_readback_release(&written);
+    tfs_readback_release(&source);
+    return err->code;
+}
+
 /* ---- taking the old one's place -------------------------------------------------------------- */
 
 /* Has the name still the old file? Looked for in the directory in which the name will change: a

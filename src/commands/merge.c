@@ -158,7 +158,7 @@ static int csv_place(struct merger *m, struct tfs_error *err)
         tfs_buf_add_text(place, path_of(m));
         tfs_buf_u8(place, '\0');
         if (!place->failed)
-            tfs_output_parents((char *)place->data);
+            tfs_file_make_parents((char *)place->data, 0777);
     } else {
         tfs_buf_clear(place);
         tfs_buf_add_text(place, path_of(m));
@@ -420,29 +420,7 @@ static enum tfs_status run_and_say(struct merger *m)
 
 /* ---- what git merges next -------------------------------------------------------------------- */
 
-#define COPY_STEP ((size_t)64 << 10)
-
-static int copy_bytes(int from, struct tfs_sink *to, struct tfs_error *err)
-{
-    uint8_t *bytes = malloc(COPY_STEP);
-    ssize_t n = 1;
-
-    if (bytes == NULL)
-        return tfs_fail_memory(err);
-    for (off_t at = 0; n > 0 && err->code == 0; at += n) {
-        do
-            n = pread(from, bytes, COPY_STEP, at);
-        while (n < 0 && errno == EINTR);
-        if (n < 0)
-            tfs_fail_errno(err, "cannot be read");
-        else
-            tfs_sink_span(to, (struct tfs_span){bytes, (size_t)n}, err);
-    }
-    free(bytes);
-    return err->code;
-}
-
-static int replace_by(const char *path, int from, struct tfs_error *err)
+static int replace_by(const char *path, const struct tfs_file_handle *from, struct tfs_error *err)
 {
     struct tfs_file_handle file;
     struct tfs_replacement r;
@@ -450,7 +428,7 @@ static int replace_by(const char *path, int from, struct tfs_error *err)
     if (tfs_file_open(path, true, &file, err) < 0)
         return err->code;
     if (tfs_replacement_open(path, &file, &r, err) == 0) {
-        if (copy_bytes(from, &r.sink, err) == 0)
+        if (tfs_replacement_copy(&r, from, err) == 0)
             tfs_replacement_finish(&r, &file, err);
         else
             tfs_replacement_cancel(&r);
@@ -471,7 +449,7 @@ static enum tfs_status leave_base(struct tfs_cli *cli, enum tfs_status status)
     if (path == NULL)
         tfs_fail_errno(&err, "cannot be found");
     else if (tfs_file_open(cli->operands[TFS_MERGE_BASE], false, &base, &err) == 0) {
-        replace_by(path, base.fd, &err);
+        replace_by(path, &base, &err);
         tfs_file_close(&base);
     }
     free(path);

@@ -40,15 +40,6 @@ static int check_lasting(const char *path, const char *directory, struct tfs_err
     return err->code;
 }
 
-void tfs_output_parents(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(path, 0777);
-        *slash = '/';
-    }
-}
-
 int tfs_output_resolve(const char *path, char out[TFS_OUTPUT_PATH], struct tfs_error *err)
 {
     char *directory = tfs_file_directory(path);

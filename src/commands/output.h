@@ -27,9 +27,6 @@ struct tfs_output {
  * EINVAL: it would not last, or names no file. */
 int tfs_output_resolve(const char *path, char out[TFS_OUTPUT_PATH], struct tfs_error *err);
 
-/* Makes the directories on the way to the file; what fails shows when it is opened. */
-void tfs_output_parents(char *path);
-
 /* A new file may be read by those that may read `like`. EEXIST: something else is there; a link is,
  * too. */
 int tfs_output_open(const char *path, const struct tfs_output_kind *kind, const struct stat *like,

@@ -32,35 +32,15 @@ static const char *date_of(int64_t seconds, char text[32])
     return text;
 }
 
-/* The path that a save had which is gone; NULL: that cannot be known, or no memory. */
-static char *absent_path(const char *name)
-{
-    const char *last = strrchr(name, '/') == NULL ? name : strrchr(name, '/') + 1;
-    char *directory = tfs_file_directory(name), *path = NULL;
-    char *real = directory == NULL ? NULL : realpath(directory, NULL);
-
-    if (real != NULL && tfs_print(&path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, last) < 0)
-        path = NULL;
-    free(directory);
-    free(real);
-    return path;
-}
-
-/* The path of the save. What another program left there need not be one any more; and a list may be
- * had of one that is gone. */
-static int find_save(struct undo *u, bool lists, struct tfs_error *err)
+/* The path of the save. What another program left there need not be one any more. */
+static int find_save(struct undo *u, struct tfs_error *err)
 {
     struct tfs_error why = {0};
 
     if (tfs_save_find(u->name, NULL, u->cli->options.format, NULL, &u->path, &why) == 0)
         return 0;
     u->path = why.code == -ENOMEM ? NULL : realpath(u->name, NULL);
-    if (u->path == NULL && why.code == -ENOENT && lists)
-        u->path = absent_path(u->name);
-    if (u->path != NULL)
-        return 0;
-    return tfs_fail(err, why.code, "%s%s", why.text,
-                    why.code == -ENOENT ? "; undo --list shows what is kept of it" : "");
+    return u->path != NULL ? 0 : tfs_fail(err, why.code, "%s", why.text);
 }
 
 static enum tfs_status say_none(const struct undo *u)
@@ -114,10 +94,8 @@ static enum tfs_status settle_journal(const struct undo *u)
     struct tfs_save *save;
     int there = tfs_journal_exists(u->path, &err);
 
-    if (there < 0)
-        return tfs_cli_report(u->cli, u->name, &err);
-    if (there == 0)
-        return TFS_STATUS_DONE;
+    if (there <= 0)
+        return there < 0 ? tfs_cli_report(u->cli, u->name, &err) : TFS_STATUS_DONE;
     enum tfs_status status = tfs_cli_open(u->cli, u->name, TFS_LOCK_EXCLUSIVE, &save);
     if (!status)
         tfs_cli_close(u->cli, u->name, save);
@@ -171,7 +149,7 @@ static enum tfs_status swap_database(const struct undo *u, bool force)
     tfs_save_close(save);
     if (err.code < 0)
         return tfs_cli_report(u->cli, u->name, &err);
-    (void)tfs_undo_remove(u->list.next->path);
+    tfs_undo_remove(u->list.next->path);
     return say_done(u, 1);
 }
 
@@ -181,7 +159,7 @@ static enum tfs_status run(struct undo *u)
     const bool lists = (u->cli->flags & TFS_CLI_LIST) != 0,
                force = (u->cli->flags & TFS_CLI_FORCE) != 0;
 
-    if (find_save(u, lists, &err) < 0)
+    if (find_save(u, &err) < 0)
         return tfs_cli_report(u->cli, u->name, &err);
     enum tfs_status status = lists ? TFS_STATUS_DONE : settle_journal(u);
     if (status)

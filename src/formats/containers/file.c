@@ -437,28 +437,13 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
 
 /* ---- to another place ------------------------------------------------------------------------ */
 
-/* Copies the file that the save was read from, and reads it back. */
-static int copy_file(struct tfs_save *save, struct tfs_replacement *r, struct tfs_error *err)
-{
-    struct whole_file *own = file_of(save);
-    struct tfs_blob *bytes = NULL, *written = NULL;
-
-    if (tfs_file_read(&own->file, save->options.inflate_limit, &bytes, err) == 0 &&
-        tfs_sink_span(&r->sink, tfs_blob_span(bytes), err) == 0 &&
-        tfs_replacement_read(r, &written, err) == 0 && !tfs_blob_equal(bytes, written))
-        tfs_fail(err, -EIO, "the save does not read back as it was written");
-    tfs_blob_unref(bytes);
-    tfs_blob_unref(written);
-    return err->code;
-}
-
 static int fill_replacement(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replacement *r,
                             struct tfs_error *err)
 {
     struct tfs_doc *adopted = NULL;
 
     if (doc->version == file_of(save)->version)
-        return copy_file(save, r, err);
+        return tfs_replacement_copy(r, &file_of(save)->file, err);
     fill(save, doc, r, &adopted, err);
     tfs_doc_unref(adopted);
     return err->code;

@@ -32,14 +32,13 @@ struct undo {
     size_t root; /* bytes of `path` before the paths of its files */
 
     pthread_mutex_t lock;
-    enum tfs_undo_when when;  /* how the next version begins */
-    char *place;              /* NULL: not looked for yet */
-    struct tfs_version *now;  /* NULL: none is begun */
-    struct tfs_version begun; /* what it points to */
-    int list;                 /* of it; -1 */
-    uint64_t size;            /* of its files */
-    bool kept, noted;         /* and it is not durable yet */
-    bool given_up;
+    enum tfs_undo_when when; /* how the next version begins */
+    char *place;             /* NULL: not looked for yet */
+    struct tfs_version now;  /* that is begun */
+    int list;                /* of it; -1: none is */
+    bool kept;               /* and it is not durable yet */
+    bool given_up;           /* of this commit nothing more is kept */
+    bool told;               /* the notice was */
     char notice[TFS_ERROR_TEXT];
 };
 
@@ -50,49 +49,34 @@ static struct undo *undo_of(struct tfs_keeper *keeper)
 
 /* ---- the version that is begun --------------------------------------------------------------- */
 
-static void settle_directory(char *path)
-{
-    struct tfs_error ignored = {0};
-
-    if (path != NULL)
-        (void)tfs_directory_settle(path, &ignored);
-    free(path);
-}
-
+/* The list, and the names in all directories that lead to what was kept. */
 static void make_durable(struct undo *u)
 {
-    if ((u->noted || u->kept) && u->list >= 0)
-        (void)fdatasync(u->list);
-    if (u->kept) {
-        settle_directory(tfs_undo_join(u->now->path, TFS_UNDO_FILES));
-        settle_directory(strdup(u->now->path));
-        settle_directory(strdup(u->place));
-        settle_directory(tfs_file_directory(u->place));
+    char *path = tfs_undo_join(u->now.path, TFS_UNDO_FILES);
+    struct tfs_error ignored = {0};
+
+    (void)fdatasync(u->list);
+    for (int i = 0; i < 4 && path != NULL; i++) {
+        char *below = path;
+        (void)tfs_directory_settle(below, &ignored);
+        path = tfs_file_directory(below);
+        free(below);
     }
-    u->kept = u->noted = false;
+    free(path);
+    u->kept = false;
 }
 
 static void close_version(struct undo *u)
 {
-    make_durable(u);
-    if (u->list >= 0)
-        close(u->list);
+    if (u->list < 0)
+        return;
+    if (u->kept)
+        make_durable(u);
+    else
+        (void)fdatasync(u->list);
+    close(u->list);
     u->list = -1;
-    tfs_version_release(&u->begun);
-    u->now = NULL;
-    u->size = 0;
-}
-
-/* Nothing of the version is of use when a file of it is missing. */
-static void give_up(struct undo *u, const struct tfs_error *why)
-{
-    snprintf(u->notice, sizeof(u->notice),
-             "the version before this edit is not kept for undo: %.300s", why->text);
-    u->given_up = true;
-    u->kept = u->noted = false;
-    if (u->now != NULL && u->now->path != NULL)
-        (void)tfs_undo_remove(u->now->path);
-    close_version(u);
+    tfs_version_release(&u->now);
 }
 
 /* Another version begins, of what another program made of the save: also where an undo goes on,
@@ -103,33 +87,50 @@ static void leave_version(struct undo *u)
     u->when = TFS_UNDO_MOUNT;
 }
 
+/* Nothing of the version is of use when a file of it is missing; nor is the rest of its commit. The
+ * same is told once. */
+static void give_up(struct undo *u, const struct tfs_error *why)
+{
+    char notice[TFS_ERROR_TEXT];
+
+    snprintf(notice, sizeof(notice), "the version before this edit is not kept for undo: %.300s",
+             why->text);
+    u->told = u->told && strcmp(notice, u->notice) == 0;
+    memcpy(u->notice, notice, sizeof(notice));
+    u->given_up = true;
+    u->kept = false;
+    if (u->list >= 0)
+        tfs_undo_remove(u->now.path);
+    leave_version(u);
+}
+
 /* ---- beginning it ---------------------------------------------------------------------------- */
 
-/* With the newest version. */
-static bool may_go_on(const struct undo *u, const struct tfs_versions *list, bool half)
+/* Does the version say that we wrote what is there? */
+static bool has_written(const struct undo *u, const struct tfs_version *version, const char *path)
+{
+    const struct tfs_undo_file *file = tfs_version_find(version, path);
+
+    return file != NULL && tfs_undo_is_ours(file, tfs_undo_present(u->path, version, file), false);
+}
+
+/* With the newest version. `written`: only with that of the commit that wrote this file. */
+static bool may_go_on(const struct undo *u, const struct tfs_versions *list, const char *written)
 {
     const struct tfs_version *newest = list->items;
     const int64_t now = time(NULL);
     struct tfs_error ignored = {0};
 
-    if (list->count == 0 || (u->when == TFS_UNDO_MOUNT && !half))
+    if (list->count == 0)
         return false;
     if (u->when == TFS_UNDO_REDO)
-        return newest->listed && newest->undoes == u->options.undoes;
-    const bool young = newest->time <= now && now - newest->time < YOUNG_SECONDS;
-    return newest == list->next && newest->kind == u->kind && newest->undoes == 0 &&
-           (half || young) && tfs_version_check(u->path, newest, NULL, false, &ignored) == 0;
-}
-
-static int go_on(struct undo *u, struct tfs_version *version, struct tfs_error *err)
-{
-    size_t ignored;
-
-    u->begun = *version;
-    *version = (struct tfs_version){0};
-    u->now = &u->begun;
-    u->size = tfs_version_size(u->now, &ignored);
-    return tfs_version_go_on(u->now, &u->list, err);
+        return newest->undoes == u->options.undoes;
+    if (newest != list->next || newest->kind != u->kind || newest->undoes != 0 ||
+        tfs_version_check(u->path, newest, NULL, false, &ignored) < 0)
+        return false;
+    if (written != NULL)
+        return has_written(u, newest, written + u->root);
+    return u->when == TFS_UNDO_COMMAND && newest->time <= now && now - newest->time < YOUNG_SECONDS;
 }
 
 /* The oldest make room for it; that of which it is the undo goes when it was brought back. */
@@ -138,29 +139,36 @@ static int begin_new(struct undo *u, const struct tfs_versions *list, struct tfs
     const unsigned undoes = u->when == TFS_UNDO_REDO ? u->options.undoes : 0;
 
     for (size_t i = TFS_UNDO_VERSIONS - (undoes == 0); i < list->count; i++)
-        (void)tfs_undo_remove(list->items[i].path);
-    u->begun = (struct tfs_version){.number = list->count == 0 ? 1 : list->items[0].number + 1,
-                                    .kind = u->kind,
-                                    .undoes = undoes};
-    u->now = &u->begun;
-    return tfs_version_begin(u->path, u->place, u->now, &u->list, err);
+        tfs_undo_remove(list->items[i].path);
+    u->now = (struct tfs_version){.number = list->count == 0 ? 1 : list->items[0].number + 1,
+                                  .kind = u->kind,
+                                  .undoes = undoes};
+    if (tfs_version_begin(u->path, u->place, &u->now, &u->list, err) < 0 && u->now.path != NULL)
+        tfs_undo_remove(u->now.path);
+    return err->code;
 }
 
-/* `half`: only with the newest version. */
-static int begin(struct undo *u, bool half, struct tfs_error *err)
+static int begin(struct undo *u, const char *written, struct tfs_error *err)
 {
     struct tfs_versions list = {0};
 
     if ((u->place == NULL && tfs_undo_place(u->path, &u->options, true, &u->place, err) < 0) ||
         tfs_versions_read(u->path, &u->options, &list, err) < 0)
         return err->code;
-    if (may_go_on(u, &list, half))
-        go_on(u, list.items, err);
-    else if (half)
+    if (may_go_on(u, &list, written)) {
+        u->now = list.items[0];
+        list.items[0] = (struct tfs_version){0};
+        tfs_version_go_on(&u->now, &u->list, err);
+    } else if (written != NULL) {
         tfs_fail(err, -ENOENT, "a commit that was cut kept nothing that can be used");
-    else
+    } else {
         begin_new(u, &list, err);
+    }
     tfs_versions_release(&list);
+    if (err->code < 0 && u->list >= 0)
+        close_version(u);
+    else if (err->code < 0)
+        tfs_version_release(&u->now);
     return err->code;
 }
 
@@ -169,14 +177,16 @@ static int begin(struct undo *u, bool half, struct tfs_error *err)
 static int enter_file(struct undo *u, const char *path, struct tfs_undo_mark was,
                       struct tfs_error *err)
 {
-    if (u->size + (uint64_t)was.size > TFS_UNDO_BYTES)
-        return tfs_fail(err, -EFBIG, "it has %" PRIu64 " bytes, at most %" PRIu64 " are kept",
-                        u->size + (uint64_t)was.size, TFS_UNDO_BYTES);
-    if ((u->now == NULL && begin(u, false, err) < 0) || tfs_version_find(u->now, path) != NULL)
+    size_t ignored;
+    const uint64_t size = tfs_version_size(&u->now, &ignored) + (uint64_t)was.size;
+
+    if (size > TFS_UNDO_BYTES)
+        return tfs_fail(err, -EFBIG, "it has %" PRIu64 " bytes, at most %" PRIu64 " are kept", size,
+                        TFS_UNDO_BYTES);
+    if ((u->list < 0 && begin(u, NULL, err) < 0) || tfs_version_find(&u->now, path) != NULL)
         return err->code;
     u->kept = true;
-    u->size += (uint64_t)was.size;
-    return tfs_version_add(u->list, u->now, path, was, err);
+    return tfs_version_add(u->list, &u->now, path, was, err);
 }
 
 /* The file of the version; NULL: failed. One that another program changed since begins another
@@ -184,17 +194,99 @@ static int enter_file(struct undo *u, const char *path, struct tfs_undo_mark was
 static struct tfs_undo_file *find_file(struct undo *u, const char *path, struct tfs_undo_mark was,
                                        struct tfs_error *err)
 {
-    struct tfs_undo_file *file = u->now == NULL ? NULL : tfs_version_find(u->now, path);
+    struct tfs_undo_file *file = tfs_version_find(&u->now, path);
 
     for (int i = 0; i < 2 && err->code == 0; i++) {
         if (file == NULL && enter_file(u, path, was, err) == 0)
-            file = tfs_version_find(u->now, path);
+            file = tfs_version_find(&u->now, path);
         if (file == NULL || tfs_undo_is_ours(file, was, true))
             break;
         leave_version(u);
         file = NULL;
     }
     return err->code < 0 ? NULL : file;
+}
+
+/* Once: a program that entered the file may have been killed before it kept it. */
+static int keep_file(struct undo *u, const char *path, tfs_undo_copy_fn copy, void *arg,
+                     struct tfs_error *err)
+{
+    char *kept = tfs_version_kept(&u->now, path);
+
+    if (kept == NULL)
+        return tfs_fail_memory(err);
+    if (access(kept, F_OK) < 0) {
+        tfs_file_make_parents(kept, 0700);
+        copy(arg, kept, err);
+    }
+    free(kept);
+    return err->code;
+}
+
+/* Whatever fails keeps nothing from being written, unless `undo` itself asks: then what was kept
+ * before it of other files stays, for they were replaced. */
+static int conclude(struct undo *u, const struct tfs_error *why, struct tfs_error *err)
+{
+    if (why->code < 0 && u->options.when == TFS_UNDO_REDO)
+        return tfs_fail(err, why->code,
+                        "what is there now cannot be kept: %s; -o backup=no puts the earlier "
+                        "version in its place all the same",
+                        why->text);
+    if (why->code < 0)
+        give_up(u, why);
+    return 0;
+}
+
+/* Keeps what is at `path` and `was`; then notes what comes (NULL: not yet). */
+static int keep(struct undo *u, const char *path, struct tfs_undo_mark was,
+                const struct tfs_undo_mark *next, tfs_undo_copy_fn copy, void *arg,
+                struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+
+    pthread_mutex_lock(&u->lock);
+    struct tfs_undo_file *file = u->given_up ? NULL : find_file(u, path + u->root, was, &why);
+    if (file != NULL && was.ino != 0 && tfs_undo_mark_same(was, file->was))
+        keep_file(u, path + u->root, copy, arg, &why);
+    if (file != NULL && next != NULL && why.code == 0)
+        tfs_version_note(u->list, file, was, *next, &why);
+    conclude(u, &why, err);
+    pthread_mutex_unlock(&u->lock);
+    return err->code;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+struct replaced {
+    const char *path;
+    int directory;
+    struct tfs_file_handle *old;
+};
+
+/* Gives the file a second name; false: it has none. By now another file may be at its path. */
+static bool link_file(const struct replaced *r, const char *kept)
+{
+    struct stat linked;
+
+    if (linkat(r->directory, strrchr(r->path, '/') + 1, AT_FDCWD, kept, 0) < 0)
+        return false;
+    const bool same = lstat(kept, &linked) == 0 && linked.st_dev == r->old->st.st_dev &&
+                      tfs_undo_mark_same(tfs_undo_mark_of(&linked), tfs_undo_mark_of(&r->old->st));
+    if (!same)
+        (void)unlink(kept);
+    return same;
+}
+
+/* What a game goes on writing into would change under its second name, too. */
+static int link_or_copy(void *arg, const char *kept, struct tfs_error *err)
+{
+    const struct replaced *r = arg;
+    struct tfs_file_handle none = {.fd = -1};
+
+    if (tfs_file_is_written(r->old->fd) || !link_file(r, kept))
+        tfs_undo_copy_file(r->old, kept, &none, NULL, true, err);
+    tfs_file_close(&none);
+    return err->code;
 }
 
 /* A second name moves the ctime of a file, when it comes and when it goes. What differs more is
@@ -208,82 +300,14 @@ static void note_ctime(struct tfs_file_handle *old)
         old->st = now;
 }
 
-/* Gives the file a second name; false: it has none. By now another file may be at its path. */
-static bool link_file(const char *path, int directory, const char *kept,
-                      struct tfs_file_handle *old)
-{
-    struct stat linked;
-
-    if (linkat(directory, strrchr(path, '/') + 1, AT_FDCWD, kept, 0) < 0)
-        return false;
-    const bool same = lstat(kept, &linked) == 0 && linked.st_dev == old->st.st_dev &&
-                      tfs_undo_mark_same(tfs_undo_mark_of(&linked), tfs_undo_mark_of(&old->st));
-    if (!same)
-        (void)unlink(kept);
-    return same;
-}
-
-/* Makes the directories that lead to a file of the version. */
-static int make_parents(const struct undo *u, char *kept, struct tfs_error *err)
-{
-    char *slash = kept + strlen(u->now->path) + sizeof("/" TFS_UNDO_FILES);
-
-    while (err->code == 0 && (slash = strchr(slash, '/')) != NULL) {
-        *slash = '\0';
-        if (mkdir(kept, 0700) < 0 && errno != EEXIST)
-            tfs_fail_errno(err, "its directory cannot be made");
-        *slash++ = '/';
-    }
-    return err->code;
-}
-
-/* Once: a program that entered the file may have been killed before it kept it. What a game goes on
- * writing into would change under its second name, too. */
-static int keep_file(struct undo *u, const char *path, int directory, struct tfs_file_handle *old,
-                     struct tfs_error *err)
-{
-    char *kept = tfs_version_kept(u->now, path + u->root);
-    struct tfs_file_handle none = {.fd = -1};
-
-    if (kept == NULL)
-        return tfs_fail_memory(err);
-    if (access(kept, F_OK) < 0 && make_parents(u, kept, err) == 0 &&
-        (tfs_file_is_written(old->fd) || !link_file(path, directory, kept, old)))
-        tfs_undo_copy_file(old, kept, &none, NULL, true, err);
-    tfs_file_close(&none);
-    free(kept);
-    return err->code;
-}
-
-/* Whatever fails keeps nothing from being written, unless `undo` itself asks: then what was kept
- * before it of other files stays, for they were replaced. */
-static void conclude(struct undo *u, const struct tfs_error *why, struct tfs_error *err)
-{
-    if (why->code < 0 && u->options.when != TFS_UNDO_REDO)
-        give_up(u, why);
-    else if (why->code < 0)
-        tfs_fail(err, why->code,
-                 "what is there now cannot be kept: %s; -o backup=no puts the earlier version in "
-                 "its place all the same",
-                 why->text);
-}
-
 static int before(struct tfs_keeper *keeper, const char *path, int directory,
                   struct tfs_file_handle *old, const struct stat *new, struct tfs_error *err)
 {
     const struct tfs_undo_mark none = {0}, next = new == NULL ? none : tfs_undo_mark_of(new),
                                was = old->fd < 0 ? none : tfs_undo_mark_of(&old->st);
-    struct undo *u = undo_of(keeper);
-    struct tfs_error why = {0};
+    struct replaced replaced = {path, directory, old};
 
-    pthread_mutex_lock(&u->lock);
-    struct tfs_undo_file *file = u->given_up ? NULL : find_file(u, path + u->root, was, &why);
-    if (file != NULL && (was.ino == 0 || !tfs_undo_mark_same(was, file->was) ||
-                         keep_file(u, path, directory, old, &why) == 0))
-        tfs_version_note(u->list, file, was, next, &why);
-    u->noted = u->noted || file != NULL;
-    conclude(u, &why, err);
-    pthread_mutex_unlock(&u->lock);
+    keep(undo_of(keeper), path, was, &next, link_or_copy, &replaced, err);
     if (old->fd >= 0)
         note_ctime(old);
     return err->code;
@@ -296,9 +320,10 @@ void tfs_undo_begin(struct tfs_keeper *keeper)
     if (u == NULL)
         return;
     pthread_mutex_lock(&u->lock);
-    for (size_t i = 0; u->now != NULL && i < u->now->count; i++) {
-        const struct tfs_undo_file *file = &u->now->files[i];
-        if (!tfs_undo_is_ours(file, tfs_undo_present(u->path, u->now, file), true))
+    u->given_up = false;
+    for (size_t i = 0; i < u->now.count; i++) {
+        const struct tfs_undo_file *file = &u->now.files[i];
+        if (!tfs_undo_is_ours(file, tfs_undo_present(u->path, &u->now, file), true))
             leave_version(u);
     }
     pthread_mutex_unlock(&u->lock);
@@ -306,21 +331,24 @@ void tfs_undo_begin(struct tfs_keeper *keeper)
 
 /* ---- databases ------------------------------------------------------------------------------- */
 
-/* Through a name of its own, so that a copy is whole or not there. */
-static int keep_database(const struct undo *u, const char *rel, const struct stat *now,
-                         tfs_undo_copy_fn copy, void *arg, struct tfs_error *err)
-{
-    char *kept = tfs_version_kept(u->now, rel), *part = NULL;
+struct copying {
+    tfs_undo_copy_fn copy;
+    void *arg;
+    mode_t mode;
+};
 
-    if (kept == NULL || tfs_print(&part, "%s.part", kept) < 0) {
-        free(kept);
+/* Through a name of its own, so that a copy is whole or not there. */
+static int copy_database(void *arg, const char *kept, struct tfs_error *err)
+{
+    const struct copying *c = arg;
+    char *part = NULL;
+
+    if (tfs_print(&part, "%s.part", kept) < 0)
         return tfs_fail_memory(err);
-    }
     (void)unlink(part);
-    if (access(kept, F_OK) < 0 && copy(arg, part, err) == 0 &&
-        (chmod(part, now->st_mode & 0777) < 0 || rename(part, kept) < 0))
+    if (c->copy(c->arg, part, err) == 0 &&
+        (chmod(part, c->mode & 0777) < 0 || rename(part, kept) < 0))
         tfs_fail_errno(err, "the copy cannot get its permissions and its name");
-    free(kept);
     free(part);
     return err->code;
 }
@@ -328,19 +356,13 @@ static int keep_database(const struct undo *u, const char *rel, const struct sta
 int tfs_undo_copy(struct tfs_keeper *keeper, const char *path, const struct stat *now,
                   tfs_undo_copy_fn copy, void *arg, struct tfs_error *err)
 {
-    const struct tfs_undo_mark was = tfs_undo_mark_of(now);
+    struct copying copying = {copy, arg, now->st_mode};
     struct undo *u = undo_of(keeper);
-    struct tfs_error why = {0};
 
     if (u == NULL || !u->options.databases)
         return 0;
-    pthread_mutex_lock(&u->lock);
-    const struct tfs_undo_file *file = u->given_up ? NULL : find_file(u, path + u->root, was, &why);
-    if (file != NULL && tfs_undo_mark_same(was, file->was))
-        keep_database(u, path + u->root, now, copy, arg, &why);
-    conclude(u, &why, err);
-    pthread_mutex_unlock(&u->lock);
-    return err->code;
+    tfs_undo_begin(keeper);
+    return keep(u, path, tfs_undo_mark_of(now), NULL, copy_database, &copying, err);
 }
 
 void tfs_undo_wrote(struct tfs_keeper *keeper, const char *path, const struct stat *now)
@@ -352,8 +374,7 @@ void tfs_undo_wrote(struct tfs_keeper *keeper, const char *path, const struct st
     if (u == NULL)
         return;
     pthread_mutex_lock(&u->lock);
-    struct tfs_undo_file *file = u->now == NULL ? NULL : tfs_version_find(u->now, path + u->root);
-    u->noted = u->noted || file != NULL;
+    struct tfs_undo_file *file = tfs_version_find(&u->now, path + u->root);
     if (file != NULL)
         (void)tfs_version_note(u->list, file, none, tfs_undo_mark_of(now), &ignored);
     pthread_mutex_unlock(&u->lock);
@@ -361,7 +382,7 @@ void tfs_undo_wrote(struct tfs_keeper *keeper, const char *path, const struct st
 
 /* ---- journals -------------------------------------------------------------------------------- */
 
-void tfs_undo_replay(struct tfs_keeper *keeper, bool half)
+void tfs_undo_replay(struct tfs_keeper *keeper, const char *written)
 {
     struct undo *u = undo_of(keeper);
     struct tfs_error why = {0};
@@ -370,7 +391,7 @@ void tfs_undo_replay(struct tfs_keeper *keeper, bool half)
         return;
     pthread_mutex_lock(&u->lock);
     leave_version(u);
-    if (half && begin(u, true, &why) < 0)
+    if (written != NULL && begin(u, written, &why) < 0)
         give_up(u, &why);
     pthread_mutex_unlock(&u->lock);
 }
@@ -421,17 +442,15 @@ bool tfs_undo_settle(struct tfs_keeper *keeper, char notice[TFS_ERROR_TEXT])
     if (u == NULL)
         return false;
     pthread_mutex_lock(&u->lock);
-    if (u->kept)
+    if (u->kept) {
         tfs_undo_limit(u->place, TFS_UNDO_BYTES);
-    if (u->kept)
         make_durable(u);
-    else if (u->noted) /* without waiting for the disk: edits may come one after another */
-        (void)sync_file_range(u->list, 0, 0, SYNC_FILE_RANGE_WRITE);
-    const bool told = u->notice[0] != '\0';
+    }
+    const bool tell = !u->told && u->notice[0] != '\0';
     memcpy(notice, u->notice, TFS_ERROR_TEXT);
-    u->notice[0] = '\0';
+    u->told = true;
     pthread_mutex_unlock(&u->lock);
-    return told;
+    return tell;
 }
 
 void tfs_undo_close(struct tfs_keeper *keeper)

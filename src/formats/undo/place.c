@@ -31,34 +31,6 @@ char *tfs_undo_join(const char *a, const char *b)
 
 /* ---- the directory of a save ----------------------------------------------------------------- */
 
-/* The directory that was asked for, or where programs keep their state. */
-static int state_directory(const struct tfs_undo_options *options, char **path,
-                           struct tfs_error *err)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-    if (options->directory != NULL)
-        state = options->directory;
-    if (state != NULL && state[0] == '/')
-        *path = strdup(state);
-    else if (home == NULL || home[0] != '/')
-        return tfs_fail(err, -ENOENT, "there is no home");
-    else
-        *path = tfs_undo_join(home, ".local/state");
-    return *path == NULL ? tfs_fail_memory(err) : 0;
-}
-
-/* Makes a directory and those that lead to it, as far as that can be done. */
-static void make_path(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(path, 0700);
-        *slash = '/';
-    }
-    (void)mkdir(path, 0700);
-}
-
 /* One that nobody else may write to, and no link. */
 static int check_ours(const char *path, const char *name, struct tfs_error *err)
 {
@@ -91,16 +63,20 @@ static int enter(char **path, const char *name, bool make, struct tfs_error *err
     return check_ours(below, name, err);
 }
 
+/* In the directory that was asked for, or where programs keep their state. */
 static int find_place(const char *save, const struct tfs_undo_options *options, bool make,
                       char **place, struct tfs_error *err)
 {
     const char *last = strrchr(save, '/') == NULL ? save : strrchr(save, '/') + 1;
-    char own[NAME_SIZE], *state = NULL;
+    char *state = options->directory != NULL ? strdup(options->directory) : tfs_state_directory();
+    char own[NAME_SIZE];
 
-    if (state_directory(options, &state, err) < 0)
-        return err->code;
-    if (make)
-        make_path(state);
+    if (state == NULL)
+        return errno == ENOENT ? tfs_fail(err, -ENOENT, "there is no home") : tfs_fail_memory(err);
+    if (make) {
+        tfs_file_make_parents(state, 0700);
+        (void)mkdir(state, 0700);
+    }
     *place = realpath(state, NULL);
     if (*place == NULL)
         tfs_fail(err, -errno, "%s cannot be opened: %s", state, strerror(errno));
@@ -162,8 +138,8 @@ static void remove_one(void *arg, const char *path, const struct stat *st, unsig
     *removed = remove(path) == 0;
 }
 
-/* First its name: what is cut later is no version. */
-bool tfs_undo_remove(const char *version)
+/* First its name: what is cut later is no version. False: it is still there. */
+static bool remove_version(const char *version)
 {
     bool removed = false;
     char *gone = NULL;
@@ -174,49 +150,29 @@ bool tfs_undo_remove(const char *version)
     return removed;
 }
 
+void tfs_undo_remove(const char *version)
+{
+    (void)remove_version(version);
+}
+
 struct all {
     uint64_t size;
-    size_t files, versions;
+    size_t versions;
     char *oldest; /* of the versions, */
     struct timespec time;
 };
-
-static void count_one(void *arg, const char *path, const struct stat *st, unsigned depth)
-{
-    struct all *all = arg;
-
-    (void)path, (void)depth;
-    if (!S_ISREG(st->st_mode))
-        return;
-    all->size += (uint64_t)st->st_size;
-    all->files++;
-}
 
 static void look_at_one(void *arg, const char *path, const struct stat *st, unsigned depth)
 {
     const struct timespec *time = &st->st_mtim;
     struct all *all = arg;
 
-    count_one(arg, path, st, depth);
-    if (depth != 2)
-        return;
-    if (all->versions++ > 0 && !tfs_is_later(all->time, *time))
+    all->size += S_ISREG(st->st_mode) ? (uint64_t)st->st_size : 0;
+    if (depth != 2 || (all->versions++ > 0 && !tfs_is_later(all->time, *time)))
         return;
     free(all->oldest);
     all->oldest = strdup(path);
     all->time = *time;
-}
-
-uint64_t tfs_version_size(const struct tfs_version *version, size_t *files)
-{
-    char *kept = tfs_undo_join(version->path, TFS_UNDO_FILES);
-    struct all all = {0};
-
-    if (kept != NULL)
-        walk(kept, 0, count_one, &all);
-    free(kept);
-    *files = all.files;
-    return all.size;
 }
 
 /* Removes the oldest of the versions in all directories of saves: whether it was to be, and is
@@ -227,7 +183,7 @@ static bool remove_oldest(const char *base, uint64_t bytes)
 
     walk(base, 0, look_at_one, &all);
     const bool removed =
-        all.size > bytes && all.versions > 1 && all.oldest != NULL && tfs_undo_remove(all.oldest);
+        all.size > bytes && all.versions > 1 && all.oldest != NULL && remove_version(all.oldest);
     free(all.oldest);
     return removed;
 }
@@ -238,12 +194,10 @@ int tfs_undo_lock(const char *place, int how)
     const int fd = base == NULL ? -1 : open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     free(base);
-    if (fd >= 0 && flock(fd, how) == 0)
+    if (fd < 0 || flock(fd, how) == 0)
         return fd;
-    const int code = errno;
-    if (fd >= 0)
-        close(fd);
-    return -code;
+    close(fd);
+    return -1;
 }
 
 void tfs_undo_limit(const char *place, uint64_t bytes)
@@ -260,43 +214,9 @@ void tfs_undo_limit(const char *place, uint64_t bytes)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* All bytes of a file, piece by piece. `to`: NULL or who takes them. */
-static int read_all(struct tfs_readback *from, struct tfs_sink *to, struct tfs_hash *hash,
-                    struct tfs_error *err)
+static int give_times(int to, const struct stat *from, struct tfs_error *err)
 {
-    struct tfs_span piece;
-
-    do {
-        if (tfs_readback_take(from, SIZE_MAX, &piece, err) < 0 ||
-            (to != NULL && tfs_sink_span(to, piece, err) < 0))
-            return err->code;
-    } while (piece.size > 0);
-    return tfs_readback_end(from, hash, err);
-}
-
-static int fill(struct tfs_replacement *r, const struct tfs_file_handle *from,
-                struct tfs_error *err)
-{
-    struct tfs_readback source = {.fd = -1}, written = {.fd = -1};
-    struct tfs_hash old, new;
-
-    if (tfs_readback_init(&source, from->fd, (uint64_t)from->st.st_size, err) == 0 &&
-        read_all(&source, &r->sink, &old, err) == 0 &&
-        tfs_replacement_readback(r, &written, err) == 0 &&
-        read_all(&written, NULL, &new, err) == 0 && !tfs_hash_equal(old, new))
-        tfs_fail(err, -EIO, "the new copy does not read back as it was written");
-    tfs_readback_release(&written);
-    tfs_readback_release(&source);
-    return err->code;
-}
-
-/* What changed while it was copied gets another time than the one that is known, and is damaged. */
-static int give_times(int to, const struct tfs_file_handle *from, struct tfs_error *err)
-{
-    struct stat now;
-
-    if (fstat(from->fd, &now) < 0 ||
-        futimens(to, (const struct timespec[2]){from->st.st_atim, now.st_mtim}) < 0)
+    if (futimens(to, (const struct timespec[2]){from->st_atim, from->st_mtim}) < 0)
         tfs_fail_errno(err, "the copy cannot have its times");
     return err->code;
 }
@@ -310,8 +230,8 @@ int tfs_undo_copy_file(const struct tfs_file_handle *from, const char *target,
     if (tfs_replacement_open(target, old->fd < 0 ? NULL : old, &r, err) < 0)
         return err->code;
     r.keeper = keeper;
-    if ((old->fd < 0 && tfs_replacement_give_all(&r, from, err) < 0) || fill(&r, from, err) < 0 ||
-        (times && give_times(r.fd, from, err) < 0))
+    if ((old->fd < 0 && tfs_replacement_give_all(&r, from, err) < 0) ||
+        tfs_replacement_copy(&r, from, err) < 0 || (times && give_times(r.fd, &from->st, err) < 0))
         tfs_replacement_cancel(&r);
     else
         tfs_replacement_finish(&r, old, err);

@@ -128,7 +128,7 @@ static int swap(struct swap *s, const struct tfs_undo_options *options, bool for
         return err->code;
     if (put_all_back(s, err) == 0) {
         (void)tfs_undo_settle(s->keeper, notice);
-        (void)tfs_undo_remove(s->list.next->path);
+        tfs_undo_remove(s->list.next->path);
     }
     tfs_undo_close(s->keeper);
     return err->code;

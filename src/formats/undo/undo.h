@@ -39,10 +39,10 @@ void tfs_undo_close(struct tfs_keeper *keeper);
  * version, which has all of the commit. */
 void tfs_undo_begin(struct tfs_keeper *keeper);
 
-/* The edits of a journal are about to be written: a version of its own. `half`: some files have
- * theirs already; the version of that commit goes on, because half of it must not come back, and
- * without that one nothing is kept. */
-void tfs_undo_replay(struct tfs_keeper *keeper, bool half);
+/* The edits of a journal are about to be written: a version of its own. `written`: a file that has
+ * its edits already, NULL: none has. The version of the commit that wrote it goes on, because half
+ * of a commit must not come back, and without that one nothing is kept. */
+void tfs_undo_replay(struct tfs_keeper *keeper, const char *written);
 /* That is done: the next commit is as the first one. */
 void tfs_undo_replayed(struct tfs_keeper *keeper);
 
@@ -79,7 +79,6 @@ struct tfs_version {
     unsigned number; /* grows */
     char *path;      /* of its directory */
     int64_t time;    /* when it was made, seconds */
-    bool listed;     /* its list can be read, and is about this save; else that is all: */
     enum tfs_undo_kind kind;
     unsigned undoes; /* of an undo: the number of the version that it brought back; else 0 */
     struct tfs_undo_file *files;
@@ -119,7 +118,6 @@ int tfs_version_check(const char *path, const struct tfs_version *version,
  * removes the version. */
 int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool force,
                   size_t *files, struct tfs_error *err);
-/* Is it gone? */
-bool tfs_undo_remove(const char *version);
+void tfs_undo_remove(const char *version);
 
 #endif

@@ -63,17 +63,13 @@ int tfs_version_go_on(const struct tfs_version *version, int *fd, struct tfs_err
     return 0;
 }
 
-/* Makes a directory in another one. */
-static int make_in(const char *parent, const char *name, struct tfs_error *err)
+static int make(const char *path, struct tfs_error *err)
 {
-    char *path = tfs_undo_join(parent, name);
-
     if (path == NULL)
         return tfs_fail_memory(err);
     if (mkdir(path, 0700) < 0)
         tfs_fail(err, tfs_write_code(errno), "a directory for it cannot be made: %s",
                  strerror(errno));
-    free(path);
     return err->code;
 }
 
@@ -81,19 +77,23 @@ int tfs_version_begin(const char *save, const char *place, struct tfs_version *v
                       struct tfs_error *err)
 {
     struct tfs_buf head = {0};
-    char name[16];
+    char *files = NULL;
 
-    snprintf(name, sizeof(name), "%u", version->number);
-    version->path = tfs_undo_join(place, name);
-    if (version->path == NULL)
-        return tfs_fail_memory(err);
+    /* What is no version may have the next number. */
+    do {
+        free(version->path);
+        if (tfs_print(&version->path, "%s/%u", place, version->number) < 0)
+            return tfs_fail_memory(err);
+    } while (access(version->path, F_OK) == 0 && version->number++ < UINT_MAX);
+    files = tfs_undo_join(version->path, TFS_UNDO_FILES);
     tfs_buf_printf(&head, HEAD " %s %u\n", kinds[version->kind], version->undoes);
     tfs_name_print(&head, tfs_span_of(save));
     tfs_buf_u8(&head, '\n');
-    if (make_in(place, name, err) == 0 && make_in(version->path, TFS_UNDO_FILES, err) == 0 &&
+    if (make(version->path, err) == 0 && make(files, err) == 0 &&
         tfs_version_go_on(version, fd, err) == 0 && put(*fd, 0, &head, err) == 0)
         version->end = (int64_t)head.size;
     tfs_buf_release(&head);
+    free(files);
     return err->code;
 }
 
@@ -240,28 +240,6 @@ static bool take_list(FILE *file, const char *save, struct tfs_version *version,
     return good && number >= 2;
 }
 
-/* What cannot be used is listed all the same: the files are there. */
-static int read_version(const char *save, const char *place, const char *name,
-                        struct tfs_version *version, struct tfs_error *err)
-{
-    struct tfs_error why = {0};
-    struct stat st;
-
-    *version = (struct tfs_version){.number = (unsigned)strtoul(name, NULL, 10),
-                                    .path = tfs_undo_join(place, name)};
-    char *path = version->path == NULL ? NULL : tfs_undo_join(version->path, TFS_UNDO_LIST);
-    FILE *file = path == NULL ? NULL : fopen(path, "re");
-    if (file == NULL && (path == NULL || errno == ENOMEM))
-        tfs_fail_memory(&why);
-    if (path != NULL && stat(version->path, &st) == 0)
-        version->time = st.st_mtim.tv_sec;
-    version->listed = file != NULL && take_list(file, save, version, &why);
-    if (file != NULL)
-        fclose(file);
-    free(path);
-    return why.code == -ENOMEM ? tfs_fail_memory(err) : 0;
-}
-
 void tfs_version_release(struct tfs_version *version)
 {
     for (size_t i = 0; i < version->count; i++)
@@ -269,6 +247,31 @@ void tfs_version_release(struct tfs_version *version)
     free(version->files);
     free(version->path);
     *version = (struct tfs_version){0};
+}
+
+/* 1; 0: it cannot be used. */
+static int read_version(const char *save, const char *place, const char *name,
+                        struct tfs_version *version, struct tfs_error *err)
+{
+    struct tfs_error why = {0};
+    struct stat st;
+    bool good = false;
+
+    *version = (struct tfs_version){.number = (unsigned)strtoul(name, NULL, 10),
+                                    .path = tfs_undo_join(place, name)};
+    char *path = version->path == NULL ? NULL : tfs_undo_join(version->path, TFS_UNDO_LIST);
+    FILE *file = path == NULL ? NULL : fopen(path, "re");
+    if (file == NULL && (path == NULL || errno == ENOMEM))
+        tfs_fail_memory(&why);
+    if (file != NULL) {
+        version->time = stat(version->path, &st) == 0 ? st.st_mtim.tv_sec : 0;
+        good = take_list(file, save, version, &why);
+        fclose(file);
+    }
+    free(path);
+    if (!good || why.code == -ENOMEM)
+        tfs_version_release(version);
+    return why.code == -ENOMEM ? tfs_fail_memory(err) : good;
 }
 
 static int is_number(const struct dirent *entry)
@@ -297,8 +300,9 @@ static int read_all(const char *save, struct tfs_versions *list, struct tfs_erro
     if (list->items == NULL)
         tfs_fail_memory(err);
     for (int i = 0; i < count; i++) {
+        struct tfs_version *next = &list->items[list->count];
         if (err->code == 0)
-            read_version(save, list->place, names[i]->d_name, &list->items[list->count++], err);
+            list->count += read_version(save, list->place, names[i]->d_name, next, err) > 0;
         free(names[i]);
     }
     free(names);
@@ -320,11 +324,11 @@ static void choose(const char *save, struct tfs_versions *list)
 
     for (size_t i = list->count; i-- > 0;) {
         const struct tfs_version *version = &list->items[i];
-        if (version->listed && !is_void(save, version))
+        if (!is_void(save, version))
             list->next = version;
     }
-    for (size_t i = 1; i < list->count && newest->listed && newest->undoes != 0; i++)
-        if (list->items[i].listed && list->items[i].number == newest->undoes) {
+    for (size_t i = 1; i < list->count && newest->undoes != 0; i++)
+        if (list->items[i].number == newest->undoes) {
             list->redo = newest;
             list->next = &list->items[i];
         }
@@ -364,6 +368,18 @@ bool tfs_undo_mark_same(struct tfs_undo_mark a, struct tfs_undo_mark b)
 {
     return a.ino == b.ino && a.size == b.size && a.mtime.tv_sec == b.mtime.tv_sec &&
            a.mtime.tv_nsec == b.mtime.tv_nsec;
+}
+
+uint64_t tfs_version_size(const struct tfs_version *version, size_t *files)
+{
+    uint64_t size = 0;
+
+    *files = 0;
+    for (size_t i = 0; i < version->count; i++) {
+        size += (uint64_t)version->files[i].was.size;
+        *files += version->files[i].was.ino != 0;
+    }
+    return size;
 }
 
 struct tfs_undo_file *tfs_version_find(const struct tfs_version *version, const char *path)

@@ -25,7 +25,7 @@ char *tfs_undo_join(const char *a, const char *b);
 /* Removes the oldest of all versions beside `place` until no more than so many bytes are kept, or
  * one version; does nothing while `undo` works there. */
 void tfs_undo_limit(const char *place, uint64_t bytes);
-/* The lock of all versions, for one undo at a time: a descriptor, or negative errno. */
+/* The lock of all versions, for one undo at a time: a descriptor, or -1. */
 int tfs_undo_lock(const char *place, int how);
 
 /* Puts a copy of `from` in the place of `old` (fd -1: there is none), durably; `times`: with those

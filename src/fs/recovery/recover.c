@@ -26,14 +26,16 @@ static bool may_write(const struct tfs_save *save)
     return is_locked(save) && save->read_only == NULL;
 }
 
-/* Did the process that was killed write some of several files already? */
-static bool is_half(const struct tfs_recovery *r)
+/* One of several files that the process which was killed wrote already, to be freed; NULL: none. */
+static char *find_written(const struct tfs_recovery *r)
 {
-    bool half = false;
+    const struct tfs_container *container = r->save->container;
+    char *path = NULL;
 
-    for (size_t i = 0; i < r->files.count; i++)
-        half = half || r->files.files[i].wrote;
-    return half && tfs_container_has_files(r->save->container);
+    for (size_t i = 0; i < r->files.count && path == NULL; i++)
+        if (r->files.files[i].wrote && tfs_container_has_files(container))
+            path = container->journal->path(r->save, r->files.files[i].key);
+    return path;
 }
 
 /* ---- what belongs to the save ---------------------------------------------------------------- */
@@ -136,9 +138,11 @@ static bool is_misfit(struct tfs_recovery *r, int code)
 /* 0, also where the edits turn out to be foreign. */
 static int write_ours(struct tfs_recovery *r, struct tfs_error *err)
 {
+    char *written = find_written(r);
     struct tfs_error why = {0};
 
-    tfs_undo_replay(r->save->keeper, is_half(r));
+    tfs_undo_replay(r->save->keeper, written);
+    free(written);
     r->save->checked = r->doc;
     if (tfs_recovery_says_more(r, r->doc))
         tfs_journal_restore(r->save, r->beside, &r->text, r->doc, &why);

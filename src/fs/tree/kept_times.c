@@ -26,28 +26,15 @@
 
 /* ---- the state file's name ------------------------------------------------------------------- */
 
-/* Makes the directory and those on the way; what fails shows when the file is opened. */
-static void make_directories(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(path, 0700);
-        *slash = '/';
-    }
-}
-
 static char *state_path(const char *save)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    const bool has_state = state != NULL && state[0] == '/';
     const struct tfs_hash hash = tfs_hash_of(tfs_span_of(save));
-    char *path;
+    char *state = tfs_state_directory(), *path = NULL;
 
-    if (!has_state && (home == NULL || home[0] != '/'))
-        return NULL;
-    if (tfs_print(&path, "%s%s/terrainfs/times/%016" PRIx64 "%016" PRIx64, has_state ? state : home,
-                  has_state ? "" : "/.local/state", hash.high, hash.low) < 0)
-        return NULL;
+    if (state != NULL && tfs_print(&path, "%s/terrainfs/times/%016" PRIx64 "%016" PRIx64, state,
+                                   hash.high, hash.low) < 0)
+        path = NULL;
+    free(state);
     return path;
 }
 
@@ -269,7 +256,7 @@ static void replace(char *path, struct tfs_span text)
 
     if (tfs_print(&temporary, "%s.%ld", path, (long)getpid()) < 0)
         return;
-    make_directories(path);
+    tfs_file_make_parents(path, 0700);
     (void)unlink(temporary);
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool written = fd >= 0 && write(fd, text.data, text.size) == (ssize_t)text.size;
