@@ -244,25 +244,23 @@ int tfs_grid_parse64(struct tfs_lines *lines, const struct tfs_line *first,
 
 /* ---- one value ---- */
 
-static int take_value(const struct tfs_grid_tokens *tokens, const struct tfs_line *word,
-                      struct tfs_error *err)
+static int take_value(const struct tfs_line *word, const struct tfs_grid_rules *rules, bool wide,
+                      void *value, struct tfs_error *err)
 {
-    size_t at = 0;
-
     if (word->text.size == 0)
         return tfs_fail_line(err, word, "the value is missing");
-    if (tokens->read(tokens, word->text, 0, 1, &at) != 1 || at != word->text.size)
-        return tokens->refuse(tokens, word, err);
-    return 0;
+    if (tfs_grid_take_word(rules, word->text, wide, value))
+        return 0;
+    const struct tfs_grid_tokens tokens = tfs_grid_tokens(rules, NULL, wide);
+    return tokens.refuse(&tokens, word, err);
 }
 
 int tfs_grid_take_value(const struct tfs_line *word, const struct tfs_grid_rules *rules,
                         uint32_t *value, struct tfs_error *err)
 {
     uint32_t found;
-    struct tfs_grid_tokens tokens = tfs_grid_tokens(rules, &found, false);
 
-    if (take_value(&tokens, word, err) < 0)
+    if (take_value(word, rules, false, &found, err) < 0)
         return err->code;
     *value = found;
     return 0;
@@ -272,9 +270,8 @@ int tfs_grid_take_value64(const struct tfs_line *word, const struct tfs_grid_rul
                           uint64_t *value, struct tfs_error *err)
 {
     uint64_t found;
-    struct tfs_grid_tokens tokens = tfs_grid_tokens(rules, &found, true);
 
-    if (take_value(&tokens, word, err) < 0)
+    if (take_value(word, rules, true, &found, err) < 0)
         return err->code;
     *value = found;
     return 0;

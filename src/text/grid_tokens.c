@@ -199,6 +199,25 @@ static uint32_t read_hex(const struct tfs_grid_tokens *tokens, struct tfs_span t
     return read_values(tokens, text, first, count, at, scan_hex, sizeof(uint32_t));
 }
 
+/* Of tables, where each word stands alone: the bench row "read voxels.csv". */
+bool tfs_grid_take_word(const struct tfs_grid_rules *rules, struct tfs_span word, bool wide,
+                        void *value)
+{
+    const uint8_t *end = word.data + word.size, *at = skip_blanks(word.data, end);
+
+    switch (rules->shape.base) {
+    case TFS_GRID_DECIMAL:
+        return (wide ? scan_decimal64 : scan_decimal)(rules, at, end, value) == end;
+    case TFS_GRID_HEX:
+        return scan_hex(rules, at, end, value) == end;
+    case TFS_GRID_SIGNED:
+        return scan_signed(rules, at, end, value) == end;
+    case TFS_GRID_FLOAT:
+        break;
+    }
+    return (wide ? scan_float64 : scan_float)(rules, at, end, value) == end;
+}
+
 /* ---- what is wrong ---- */
 
 static int refuse_out_of_range(const struct tfs_grid_tokens *tokens, const struct tfs_line *word,

@@ -27,6 +27,11 @@ struct tfs_grid_tokens {
     bool wide;    /* uint64_t */
 };
 
+/* Takes the whole of `word` as one value, a uint32_t or (`wide`) a uint64_t. False: it is none that
+ * is allowed, and *value may be anything. */
+bool tfs_grid_take_word(const struct tfs_grid_rules *rules, struct tfs_span word, bool wide,
+                        void *value);
+
 /* Those of the rules' base. `wide`: values are uint64_t. */
 struct tfs_grid_tokens tfs_grid_tokens(const struct tfs_grid_rules *rules, void *values, bool wide);
 

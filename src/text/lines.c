@@ -59,13 +59,6 @@ static struct tfs_line take_line(struct tfs_lines *lines)
     return (struct tfs_line){.text = {begin, size}, .number = lines->number, .column = 1};
 }
 
-void tfs_line_skip(struct tfs_line *line, size_t n)
-{
-    line->text.data += n;
-    line->text.size -= n;
-    line->column += (uint32_t)n;
-}
-
 void tfs_line_skip_blanks(struct tfs_line *line)
 {
     size_t n = 0;

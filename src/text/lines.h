@@ -37,7 +37,12 @@ static inline bool tfs_is_blank(uint8_t c)
 }
 
 /* Takes n bytes, or the blanks and tabs, off the front of `line`. */
-void tfs_line_skip(struct tfs_line *line, size_t n);
+static inline void tfs_line_skip(struct tfs_line *line, size_t n)
+{
+    line->text.data += n;
+    line->text.size -= n;
+    line->column += (uint32_t)n;
+}
 void tfs_line_skip_blanks(struct tfs_line *line);
 
 /* Takes the next word (up to blank or tab) off the front of `line`, which loses it and the blanks

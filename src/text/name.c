@@ -219,13 +219,20 @@ static size_t unescape(struct tfs_span text, size_t at, uint8_t *byte)
     return 4;
 }
 
+/* Up to the next escape, which most names have none of, all is taken at once. */
 int tfs_name_parse(struct tfs_buf *out, struct tfs_span text, struct tfs_error *err)
 {
     size_t before = out->size;
 
     for (size_t at = 0; at < text.size;) {
-        uint8_t byte = text.data[at];
-        size_t length = byte == '\\' ? unescape(text, at, &byte) : 1;
+        const uint8_t *begin = text.data + at, *escape = memchr(begin, '\\', text.size - at);
+        const size_t plain = escape == NULL ? text.size - at : (size_t)(escape - begin);
+        uint8_t byte;
+        tfs_buf_add(out, begin, plain);
+        at += plain;
+        if (escape == NULL)
+            break;
+        size_t length = unescape(text, at, &byte);
         if (length == 0) {
             char found[TFS_QUOTED];
             size_t left = text.size - at;
