@@ -378,7 +378,7 @@ void tfs_plane_set_all(struct tfs_cells_plane *plane, size_t first, size_t count
 {
     const size_t size = tfs_plane_size(&plane->form);
 
-    if (value == 0 || size == 1)
+    if (count > 1 && (value == 0 || size == 1))
         memset((uint8_t *)plane->values + first * size, (int)value, count * size);
     else
         for (size_t i = first; i < first + count; i++)

@@ -115,6 +115,7 @@ struct tfs_cells {
     uint32_t name_count;
     void *own;                       /* the game's */
     size_t weight;                   /* bytes of memory of all of this */
+    _Atomic uint64_t table_size;     /* of the lines of voxels.csv; 0: nobody counted them */
     struct tfs_cells_memory *memory; /* for cells.c only */
 };
 

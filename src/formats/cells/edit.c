@@ -265,12 +265,15 @@ const char *tfs_cells_edit_refusal(const struct tfs_cells_edit *e, size_t voxel,
 
 /* ---- voxels ---------------------------------------------------------------------------------- */
 
-void tfs_cells_edit_set(struct tfs_cells_edit *e, size_t voxel, uint32_t entry)
+void tfs_cells_edit_set(struct tfs_cells_edit *e, size_t first, size_t count, uint32_t entry)
 {
-    const uint32_t had = (uint32_t)tfs_plane_get(&e->before->planes[0], voxel);
-    const bool keeps = had < e->entry_count && e->entries[had] == e->entries[entry];
+    const struct tfs_cells_plane *before = &e->before->planes[0];
+    const uint32_t *had = (const uint32_t *)before->values + (before->filled ? 0 : first);
+    const uint32_t word = e->entries[entry];
+    uint32_t *now = (uint32_t *)e->planes[0].values + first;
 
-    tfs_plane_set(&e->planes[0], voxel, keeps ? had : entry);
+    for (size_t i = 0; i < count; i++, had += !before->filled)
+        now[i] = *had < e->entry_count && e->entries[*had] == word ? *had : entry;
 }
 
 /* The entry that an emptied voxel gets. */
@@ -292,14 +295,12 @@ static bool is_empty(const struct tfs_cells_edit *e, size_t voxel)
     return now == e->air || tfs_name_is_air(e->before->kind, tfs_cells_edit_name(e, (uint32_t)now));
 }
 
-int tfs_cells_edit_clear(struct tfs_cells_edit *e, size_t voxel, struct tfs_error *err)
+static int clear(struct tfs_cells_edit *e, size_t voxel, struct tfs_error *err)
 {
     const struct tfs_cells_kind *kind = e->before->kind;
     const bool named = tfs_cells_named(e->before) != NULL;
     uint32_t air = NONE;
 
-    if (is_empty(e, voxel))
-        return 0;
     if (named && find_air(e, &air, err) < 0)
         return err->code;
     if (named)
@@ -310,6 +311,15 @@ int tfs_cells_edit_clear(struct tfs_cells_edit *e, size_t voxel, struct tfs_erro
                 return err->code;
             tfs_plane_set(&e->planes[i], voxel, e->planes[i].form.empty);
         }
+    return 0;
+}
+
+int tfs_cells_edit_clear(struct tfs_cells_edit *e, size_t first, size_t count,
+                         struct tfs_error *err)
+{
+    for (size_t i = first; i < first + count; i++)
+        if (!is_empty(e, i) && clear(e, i, err) < 0)
+            return err->code;
     return 0;
 }
 

@@ -103,9 +103,10 @@ int tfs_cells_edit_prune(struct tfs_cells_edit *e, struct tfs_error *err);
 
 /* ---- voxels ---------------------------------------------------------------------------------- */
 
-/* Gives the voxel an entry. One that had its name keeps the entry that it had. */
-void tfs_cells_edit_set(struct tfs_cells_edit *e, size_t voxel, uint32_t entry);
-/* Empties the voxel. One that is empty keeps what it has. */
-int tfs_cells_edit_clear(struct tfs_cells_edit *e, size_t voxel, struct tfs_error *err);
+/* Gives `count` voxels an entry. Those that had its name keep the entry that they had. */
+void tfs_cells_edit_set(struct tfs_cells_edit *e, size_t first, size_t count, uint32_t entry);
+/* Empties `count` voxels. Those that are empty keep what they have. */
+int tfs_cells_edit_clear(struct tfs_cells_edit *e, size_t first, size_t count,
+                         struct tfs_error *err);
 
 #endif

@@ -679,7 +679,7 @@ static int put_value(struct tfs_voxel_edit *v, unsigned plane, struct tfs_stretc
         return err->code;
     for (uint32_t y = at.from; y < at.to && err->code == 0; y++)
         if (named)
-            tfs_cells_edit_set(e, index_of(e, at, y), entry);
+            tfs_cells_edit_set(e, index_of(e, at, y), 1, entry);
         else
             set_number(e, plane, index_of(e, at, y), value, err);
     return err->code;
@@ -732,7 +732,7 @@ int tfs_voxel_clear(struct tfs_voxel_edit *v, struct tfs_stretch at, bool seen,
         if (is_numbers(kind))
             clear_solid(e, i, err);
         else if (!seen || !is_unseen(e, i))
-            tfs_cells_edit_clear(e, i, err);
+            tfs_cells_edit_clear(e, i, 1, err);
     }
     return err->code;
 }

@@ -234,83 +234,53 @@ static int add_planes(struct tfs_voxel_lines *lines, const struct tfs_cells *cel
 
 /* ---- runs that the game stores --------------------------------------------------------------- */
 
-/* How the values of the columns are printed, with what is behind them. */
-struct texts {
-    const struct columns *columns;
-    uint32_t sizes[TFS_PLANES_MAX][UINT8_MAX + 1]; /* UNMET: the value was not met so far */
-    uint32_t at[TFS_PLANES_MAX][UINT8_MAX + 1];
-    struct tfs_buf text;
+#define RECENT 256
+
+/* What the lines of voxels with these values have behind their coordinates. */
+struct recent {
+    uint64_t values; /* a byte of each plane */
+    uint32_t size;   /* 0: such voxels have no line */
+    bool is_set;
 };
 
-#define SAYS       0x1000    /* added to the size where a voxel with the value has a line */
-#define UNMET      0x1010101 /* bytes that are all UNMET_BYTE; the sum of all planes is no less */
-#define UNMET_BYTE 1
-
-static void meet(struct texts *t, const struct tfs_cells *cells, unsigned k, uint8_t value)
+static void print_run(const struct tfs_cells *cells, const struct columns *c,
+                      const struct printed *p, const struct tfs_cells_runs *runs, uint8_t *text,
+                      struct recent *found)
 {
-    const unsigned number = t->columns->planes[k];
-    const struct tfs_plane *plane = &cells->kind->planes[number];
-    const bool says = (plane->flags & TFS_PLANE_DECIDES) != 0 && value != plane->form.empty;
+    uint64_t values[TFS_PLANES_MAX];
 
-    if (t->sizes[k][value] != UNMET)
-        return;
-    uint8_t *out = tfs_buf_reserve(&t->text, VALUE_MAX + TFS_VOXEL_STEP);
-    if (out == NULL)
-        return;
-    const uint32_t size = (uint32_t)print_value(cells, number, value, out);
-    out[size] = k + 1 < t->columns->head.count ? ',' : '\n';
-    t->at[k][value] = (uint32_t)t->text.size;
-    t->sizes[k][value] = size + 1 + (says ? SAYS : 0);
-    t->text.size += size + 1;
+    for (unsigned i = 0; i < TFS_PLANES_MAX; i++)
+        values[i] = runs->values[i];
+    memcpy(&found->values, runs->values, sizeof(found->values));
+    found->size =
+        has_line(cells, c, p, values) ? (uint32_t)print_values(cells, c, p, values, text) : 0;
+    found->is_set = true;
 }
 
-/* At least UNMET: one of the values was not met so far. */
-static inline uint32_t measure_values(const struct texts *t, const uint8_t *values)
-{
-    uint32_t all = 0;
-
-    for (unsigned k = 0; k < t->columns->head.count; k++)
-        all += t->sizes[k][values[t->columns->planes[k]]];
-    return all;
-}
-
-static void copy_values(const struct texts *t, const uint8_t *values, uint8_t *out)
-{
-    for (unsigned k = 0; k < t->columns->head.count; k++) {
-        const uint8_t value = values[t->columns->planes[k]];
-        memcpy(out, t->text.data + t->at[k][value], TFS_VOXEL_STEP);
-        out += t->sizes[k][value] % SAYS;
-    }
-}
-
-/* Each value is printed once: the rows "sizes" and "roblox" of the bench. */
+/* Lines that were printed last are found again: the rows "sizes" and "roblox" of the bench. */
 static int add_runs(struct tfs_voxel_lines *lines, const struct tfs_cells *cells,
-                    const struct columns *c, struct tfs_error *err)
+                    const struct columns *c, const struct printed *p, struct tfs_error *err)
 {
-    uint8_t text[(TFS_PLANES_MAX + 1) * TFS_VOXEL_STEP];
+    const size_t room = values_room(cells, c, p);
+    struct recent *recent = calloc(RECENT, sizeof(*recent));
+    uint8_t *texts = malloc(RECENT * room);
     struct tfs_cells_runs runs;
-    struct texts t;
+    uint64_t values;
 
-    t.columns = c;
-    t.text = (struct tfs_buf){0};
-    memset(t.sizes, UNMET_BYTE, c->head.count * sizeof(t.sizes[0]));
+    if (recent == NULL || texts == NULL)
+        tfs_fail_memory(err);
     tfs_cells_runs_begin(&runs, cells);
-    while (tfs_cells_runs_next(&runs)) {
-        uint32_t size = measure_values(&t, runs.values);
-        if (size >= UNMET) {
-            for (unsigned k = 0; k < c->head.count; k++)
-                meet(&t, cells, k, runs.values[c->planes[k]]);
-            size = measure_values(&t, runs.values);
-            if (t.text.failed)
-                break;
-        }
-        const struct tfs_voxel_values line = {text, size < SAYS ? 0 : size % SAYS, 1};
-        if (lines->out != NULL && line.size > 0)
-            copy_values(&t, runs.values, text);
+    while (err->code == 0 && tfs_cells_runs_next(&runs)) {
+        memcpy(&values, runs.values, sizeof(values));
+        const size_t place = (values * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
+        uint8_t *text = texts + place * room;
+        if (!recent[place].is_set || recent[place].values != values)
+            print_run(cells, c, p, &runs, text, &recent[place]);
+        const struct tfs_voxel_values line = {text, recent[place].size, 1};
         tfs_voxel_lines_add(lines, (uint32_t)runs.count, &line);
     }
-    tfs_buf_check(&t.text, err);
-    tfs_buf_release(&t.text);
+    free(recent);
+    free(texts);
     return err->code;
 }
 
@@ -331,7 +301,7 @@ static int print_lines(const struct tfs_cells *cells, const struct columns *c, s
     if (print_names(cells, alone ? '\n' : ',', &p, err) == 0 &&
         tfs_voxel_lines_open(&lines, &box, out, err) == 0) {
         if (cells->kind->next_runs != NULL)
-            add_runs(&lines, cells, c, err);
+            add_runs(&lines, cells, c, &p, err);
         else if (!named)
             tfs_cells_number_lines(&lines, cells, c->planes, c->head.count, err);
         else if (alone)
@@ -345,17 +315,25 @@ static int print_lines(const struct tfs_cells *cells, const struct columns *c, s
     return err->code;
 }
 
+/* Counted once: the row "size of voxels.csv" of the bench. */
+static int measure_lines(struct tfs_cells *cells, const struct columns *c, uint64_t *size,
+                         struct tfs_error *err)
+{
+    *size = atomic_load(&cells->table_size);
+    if (*size == 0 && print_lines(cells, c, NULL, size, err) == 0)
+        atomic_store(&cells->table_size, *size);
+    return err->code < 0 ? err->code : tfs_cells_check_text(*size, err);
+}
+
 #define ROW_MAX 64 /* characters of a line; names alone are longer */
 
 /* Of a chunk whose text may be too long: the size of its lines, for which there is room then. */
-static int check_size(const struct tfs_cells *cells, const struct columns *c, struct tfs_buf *out,
+static int check_size(struct tfs_cells *cells, const struct columns *c, struct tfs_buf *out,
                       struct tfs_error *err)
 {
     uint64_t size;
 
-    if (TFS_TEXT_MAX / ROW_MAX >= cells->count)
-        return 0;
-    if (print_lines(cells, c, NULL, &size, err) == 0 && tfs_cells_check_text(size, err) == 0)
+    if (TFS_TEXT_MAX / ROW_MAX < cells->count && measure_lines(cells, c, &size, err) == 0)
         (void)tfs_buf_reserve(out, (size_t)size + 16 * ROW_MAX);
     return err->code;
 }
@@ -371,9 +349,10 @@ static void print_header(const struct tfs_cells *cells, const struct columns *c,
     const char *names[TFS_PLANES_MAX];
 
     for (unsigned k = 0; k < c->head.count; k++) {
-        snprintf(texts[k], NAME_ROOM, "%s/%u", c->names[k],
-                 8 * cells->planes[c->planes[k]].form.width);
         names[k] = widths ? texts[k] : c->names[k];
+        if (widths)
+            snprintf(texts[k], NAME_ROOM, "%s/%u", c->names[k],
+                     8 * cells->planes[c->planes[k]].form.width);
     }
     tfs_voxel_header_print(out, names, c->head.count);
 }
@@ -411,8 +390,7 @@ int64_t tfs_cells_table_size(struct tfs_save *save, const struct tfs_doc *doc, s
     find_columns(kind, cells, &c);
     print_header(cells, &c, &head);
     if (tfs_buf_check(&head, &ignored) == 0)
-        print_lines(cells, &c, NULL, &size, &ignored);
-    tfs_cells_check_text(size, &ignored);
+        measure_lines(cells, &c, &size, &ignored);
     size += head.size;
     tfs_buf_release(&head);
     tfs_cells_unref(cells);
@@ -421,18 +399,24 @@ int64_t tfs_cells_table_size(struct tfs_save *save, const struct tfs_doc *doc, s
 
 /* ---- put ------------------------------------------------------------------------------------- */
 
+/* A column that the header names. */
+struct field {
+    unsigned column, plane;
+    bool named;
+    struct tfs_grid_rules rules; /* of numbers */
+    char range[TFS_PLANE_RANGE];
+};
+
 struct reading {
     struct tfs_voxel_reader reader;
     struct columns columns;
-    unsigned used[TFS_PLANES_MAX]; /* those that the header names */
+    struct field fields[TFS_PLANES_MAX];
     unsigned count;
-    bool named[TFS_PLANES_MAX];
-    struct tfs_grid_rules rules[TFS_PLANES_MAX]; /* of columns of numbers */
-    char ranges[TFS_PLANES_MAX][TFS_PLANE_RANGE];
     struct tfs_cells_edit edit;
-    bool *there; /* voxels that have a line */
+    bool *there; /* voxels that have a line; NULL: all were emptied before the first */
     struct tfs_buf name;
-    /* Of the row, by plane: its values; and what not every voxel may have, bit i: of plane i. */
+    bool has_legal; /* there are values that not every voxel may have */
+    /* Of the row, by plane: its values; and those of them that this voxel may not have, bit i. */
     uint64_t values[TFS_PLANES_MAX];
     unsigned odd;
     size_t first, length; /* voxels that get these values next */
@@ -460,40 +444,36 @@ static int take_name(struct reading *r, const struct tfs_line *field, uint64_t *
 /* The value that the game itself calls so: is there one? */
 static bool find_value(const struct tfs_plane *p, struct tfs_span name, uint64_t *value)
 {
-    if (p->name_of == NULL || name.size == 0)
-        return false;
-    for (*value = 0; *value <= p->form.high; ++*value)
+    for (*value = 0; *value <= p->form.high && name.size > 0; ++*value)
         if (tfs_span_equal(p->name_of(*value), name))
             return true;
     return false;
 }
 
-static int take_number(struct reading *r, unsigned k, const struct tfs_line *field,
+static int take_number(struct reading *r, const struct field *f, const struct tfs_line *text,
                        struct tfs_error *err)
 {
-    const unsigned plane = r->columns.planes[k];
-    const struct tfs_plane *p = &r->edit.before->kind->planes[plane];
-    const struct tfs_plane_form *form = &r->edit.planes[plane].form;
-    uint64_t *value = &r->values[plane];
+    const struct tfs_plane *p = &r->edit.before->kind->planes[f->plane];
+    uint64_t *value = &r->values[f->plane];
     char quoted[TFS_QUOTED];
     int64_t number;
     uint32_t narrow;
 
-    if (find_value(p, field->text, value))
+    if (p->name_of != NULL && find_value(p, text->text, value))
         return 0;
-    if (p->name_of != NULL && field->text.size > 0 && field->text.data[0] > '9')
-        return tfs_fail_line(err, field,
+    if (p->name_of != NULL && text->text.size > 0 && text->text.data[0] > '9')
+        return tfs_fail_line(err, text,
                              "there is no %s %s; palette.txt has the names, and 0 to %" PRIu64
                              " are possible",
-                             p->name, tfs_name_quote(field->text, quoted), form->high);
-    if (form->width == sizeof(uint64_t))
-        return tfs_grid_take_value64(field, &r->rules[k], value, err);
-    if (form->kind == TFS_PLANE_UNSIGNED && p->out_of_range != NULL) {
-        if (tfs_line_number(field, p->name, 0, (int64_t)form->high, &number, err) == 0)
+                             p->name, tfs_name_quote(text->text, quoted), p->form.high);
+    if (p->form.kind == TFS_PLANE_UNSIGNED && p->out_of_range != NULL) {
+        if (tfs_line_number(text, p->name, 0, (int64_t)p->form.high, &number, err) == 0)
             *value = (uint64_t)number;
         return err->code;
     }
-    if (tfs_grid_take_value(field, &r->rules[k], &narrow, err) == 0)
+    if (r->edit.planes[f->plane].form.width == sizeof(uint64_t))
+        return tfs_grid_take_value64(text, &f->rules, value, err);
+    if (tfs_grid_take_value(text, &f->rules, &narrow, err) == 0)
         *value = narrow;
     return err->code;
 }
@@ -507,14 +487,14 @@ static const char *refusal(const struct reading *r, unsigned plane)
 
 static int take_values(struct reading *r, const struct tfs_voxel_row *row, struct tfs_error *err)
 {
-    for (unsigned n = 0; n < r->count; n++) {
-        const unsigned k = r->used[n];
-        if (r->named[k] ? take_name(r, &row->fields[k], &r->values[r->columns.planes[k]], err) < 0
-                        : take_number(r, k, &row->fields[k], err) < 0)
+    const struct field *end = r->fields + r->count;
+
+    for (const struct field *f = r->fields; f < end; f++)
+        if (f->named ? take_name(r, &row->fields[f->column], &r->values[f->plane], err) < 0
+                     : take_number(r, f, &row->fields[f->column], err) < 0)
             return err->code;
-    }
     r->odd = 0;
-    for (unsigned k = 0; k < r->columns.head.count; k++)
+    for (unsigned k = 0; k < r->columns.head.count && r->has_legal; k++)
         if (refusal(r, r->columns.planes[k]) != NULL)
             r->odd |= 1u << r->columns.planes[k];
     return 0;
@@ -522,14 +502,15 @@ static int take_values(struct reading *r, const struct tfs_voxel_row *row, struc
 
 static void set_values(struct reading *r)
 {
-    for (unsigned n = 0; n < r->count; n++) {
-        const unsigned k = r->used[n], plane = r->columns.planes[k];
-        for (size_t i = 0; i < r->length && r->named[k]; i++)
-            tfs_cells_edit_set(&r->edit, r->first + i, (uint32_t)r->values[plane]);
-        if (!r->named[k])
-            tfs_plane_set_all(&r->edit.planes[plane], r->first, r->length, r->values[plane]);
-    }
-    memset(r->there + r->first, true, r->length);
+    const struct field *end = r->fields + r->count;
+
+    for (const struct field *f = r->fields; f < end; f++)
+        if (f->named)
+            tfs_cells_edit_set(&r->edit, r->first, r->length, (uint32_t)r->values[f->plane]);
+        else
+            tfs_plane_set_all(&r->edit.planes[f->plane], r->first, r->length, r->values[f->plane]);
+    if (r->there != NULL)
+        memset(r->there + r->first, true, r->length);
     r->length = 0;
 }
 
@@ -559,35 +540,36 @@ static int set_odd(struct reading *r, struct tfs_voxel_row *row, struct tfs_erro
 }
 
 /* The plane of a column; of a kind without names all voxels are empty until their line comes. */
-static int begin_plane(struct reading *r, unsigned k, struct tfs_error *err)
+static int begin_field(struct reading *r, struct field *f, struct tfs_error *err)
 {
     const struct tfs_cells *before = r->edit.before;
-    const unsigned number = r->columns.planes[k];
-    struct tfs_cells_plane *plane = &r->edit.planes[number];
-    const struct tfs_line width = r->reader.depths[k];
+    struct tfs_cells_plane *plane = &r->edit.planes[f->plane];
+    const struct tfs_line width = r->reader.depths[f->column];
 
-    if (width.text.data != NULL ? tfs_cells_take_width(&r->edit, number, width, err) < 0
-                                : tfs_cells_edit_plane(&r->edit, number, err) < 0)
+    if (width.text.data != NULL ? tfs_cells_take_width(&r->edit, f->plane, width, err) < 0
+                                : tfs_cells_edit_plane(&r->edit, f->plane, err) < 0)
         return err->code;
-    r->edit.written |= 1u << number;
-    r->named[k] = plane->form.kind == TFS_PLANE_NAMES;
-    if (!r->named[k])
-        r->rules[k] = tfs_plane_rules(&before->kind->planes[number], &plane->form, before->size,
-                                      r->ranges[k]);
+    r->edit.written |= 1u << f->plane;
+    f->named = plane->form.kind == TFS_PLANE_NAMES;
+    if (!f->named)
+        f->rules =
+            tfs_plane_rules(&before->kind->planes[f->plane], &plane->form, before->size, f->range);
     if (tfs_cells_named(before) == NULL)
         tfs_plane_set_all(plane, 0, before->count, plane->form.empty);
     return 0;
 }
 
-/* The planes of the columns that the header names. */
-static int begin_planes(struct reading *r, struct tfs_error *err)
+static int begin_fields(struct reading *r, struct tfs_error *err)
 {
     for (unsigned k = 0; k < r->columns.head.count; k++) {
+        struct field *f = &r->fields[r->count];
         if (!r->reader.has[k])
             continue;
-        if (begin_plane(r, k, err) < 0)
+        f->column = k;
+        f->plane = r->columns.planes[k];
+        if (begin_field(r, f, err) < 0)
             return err->code;
-        r->used[r->count++] = k;
+        r->count++;
     }
     return 0;
 }
@@ -595,11 +577,14 @@ static int begin_planes(struct reading *r, struct tfs_error *err)
 /* Empties voxels without a line. One that is empty keeps its name. */
 static int clear_rest(struct reading *r, struct tfs_error *err)
 {
-    const bool named = tfs_cells_named(r->edit.before) != NULL;
+    const size_t count = r->edit.before->count;
 
-    for (size_t i = 0; i < r->edit.before->count && named; i++)
-        if (!r->there[i] && tfs_cells_edit_clear(&r->edit, i, err) < 0)
+    for (size_t i = 0, end; r->there != NULL && i < count; i = end) {
+        const bool *next = memchr(r->there + i, !r->there[i], count - i);
+        end = next != NULL ? (size_t)(next - r->there) : count;
+        if (!r->there[i] && tfs_cells_edit_clear(&r->edit, i, end - i, err) < 0)
             return err->code;
+    }
     return 0;
 }
 
@@ -608,7 +593,7 @@ static int put_lines(struct reading *r, struct tfs_error *err)
     struct tfs_voxel_row row;
     int got;
 
-    if (begin_planes(r, err) < 0)
+    if (begin_fields(r, err) < 0)
         return err->code;
     while ((got = tfs_voxel_reader_next(&r->reader, &row, err)) == 1) {
         if (row.again && r->odd == 0 && row.voxel == r->first + r->length) {
@@ -638,11 +623,14 @@ int tfs_cells_table_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs
     if (r == NULL)
         return tfs_fail_memory(err);
     find_columns(save->tree->cells, NULL, &r->columns);
+    for (unsigned k = 0; k < r->columns.head.count; k++)
+        r->has_legal |= save->tree->cells->planes[r->columns.planes[k]].legal != NULL;
     if (tfs_cells_edit_open(&r->edit, save, edit, at.key, err) == 0) {
         r->edit.values = put->values;
         const struct tfs_voxel_box box = box_of(r->edit.before);
-        r->there = calloc(r->edit.before->count, sizeof(*r->there));
-        if (r->there == NULL)
+        const bool named = tfs_cells_named(r->edit.before) != NULL;
+        r->there = named ? calloc(r->edit.before->count, sizeof(*r->there)) : NULL;
+        if (named && r->there == NULL)
             tfs_fail_memory(err);
         else if (tfs_voxel_reader_open(&r->reader, &r->columns.head, &box, edit, put->fresh, text,
                                        err) == 0)

@@ -121,8 +121,9 @@ struct tfs_voxel_reader {
     struct tfs_table table;
     struct tfs_record record;
     struct tfs_buf scratch;
-    unsigned axis[3], field[TFS_VOXEL_COLUMNS]; /* which fields of a line */
-    bool plain;                                 /* x, y, z are the first ones */
+    unsigned column[3 + TFS_VOXEL_COLUMNS]; /* of each field: 0 to 2 are x, y and z */
+    unsigned axis[3];                       /* the fields of x, y and z */
+    bool plain;                             /* which are the first ones */
     /* Of the row before, if it was a plain one: what stands behind x, and behind z; and the first
      * voxel along x. */
     struct tfs_span rest, values;

@@ -87,7 +87,9 @@ static int take_column(struct tfs_voxel_reader *r, unsigned index, bool found[AX
     if (*there)
         return fail_column(r, field, field->text, "there twice", err);
     *there = true;
-    *(column < AXES ? &r->axis[column] : &r->field[column - AXES]) = index;
+    r->column[index] = column;
+    if (column < AXES)
+        r->axis[column] = index;
     return 0;
 }
 
@@ -223,18 +225,17 @@ static inline bool fast_number(const uint8_t **at, const uint8_t *end, int64_t *
  * ends. */
 static bool fast_field(struct tfs_line *rest, struct tfs_line *field)
 {
+    const uint8_t *data = rest->text.data;
+    const size_t left = rest->text.size;
     size_t size = 0;
 
-    while (size < rest->text.size && rest->text.data[size] != ',') {
-        if (rest->text.data[size] == '"')
-            return false;
+    while (size < left && data[size] != ',' && data[size] != '"')
         size++;
-    }
-    if (size == 0 || rest->text.data[0] <= ' ' || rest->text.data[size - 1] <= ' ')
+    if (size == 0 || data[0] <= ' ' || data[size - 1] <= ' ' || (size < left && data[size] == '"'))
         return false;
     *field = *rest;
     field->text.size = size;
-    tfs_line_skip(rest, size < rest->text.size ? size + 1 : size);
+    tfs_line_skip(rest, size < left ? size + 1 : size);
     return true;
 }
 
@@ -242,17 +243,11 @@ static bool fast_field(struct tfs_line *rest, struct tfs_line *field)
 static bool fast_fields(const struct tfs_voxel_reader *r, struct tfs_line rest,
                         struct tfs_voxel_row *row)
 {
-    struct tfs_line fields[TFS_VOXEL_COLUMNS];
-    const unsigned count = r->table.columns - AXES;
-
     if (rest.text.size > 0 && rest.text.data[rest.text.size - 1] == ',')
         return false;
-    for (unsigned i = 0; i < count; i++)
-        if (!fast_field(&rest, &fields[i]))
+    for (unsigned i = AXES; i < r->table.columns; i++)
+        if (!fast_field(&rest, &row->fields[r->column[i] - AXES]))
             return false;
-    for (unsigned i = 0; i < r->columns->count; i++)
-        if (r->has[i])
-            row->fields[i] = fields[r->field[i] - AXES];
     return rest.text.size == 0;
 }
 
@@ -340,9 +335,9 @@ int tfs_voxel_reader_next(struct tfs_voxel_reader *r, struct tfs_voxel_row *row,
         return got;
     if (take_place(r, row, err) < 0)
         return err->code;
-    for (unsigned i = 0; i < r->columns->count; i++)
-        if (r->has[i])
-            row->fields[i] = r->record.fields[r->field[i]];
+    for (unsigned i = 0; i < r->record.count; i++)
+        if (r->column[i] >= AXES)
+            row->fields[r->column[i] - AXES] = r->record.fields[i];
     return 1;
 }
 

@@ -199,7 +199,7 @@ static int take_name(struct taking *t, size_t voxel, uint64_t value, struct tfs_
     struct tfs_buf name = {0};
 
     if (value == 0)
-        return tfs_cells_edit_clear(&t->e, voxel, err);
+        return tfs_cells_edit_clear(&t->e, voxel, 1, err);
     if (value != t->value && !tfs_numbers_name(t->numbers, value, &name)) {
         tfs_fail(&t->why, -EBADMSG, "arrays/palette.txt has %" PRIu32 " lines",
                  tfs_numbers_count(t->numbers));
@@ -210,7 +210,7 @@ static int take_name(struct taking *t, size_t voxel, uint64_t value, struct tfs_
         t->value = value;
     tfs_buf_release(&name);
     if (err->code == 0)
-        tfs_cells_edit_set(&t->e, voxel, t->entry);
+        tfs_cells_edit_set(&t->e, voxel, 1, t->entry);
     return err->code;
 }
 
