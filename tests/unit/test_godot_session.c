@@ -621,8 +621,31 @@ END_TEST
 
 #define ARRAY "chunks/-50_-1_-50/arrays/channels/type.npy"
 
+#define CHANNEL "chunks/-50_-1_-50/channels/type.txt"
+
 static struct tfs_handle *cutter;
 static const struct tfs_lens *array_lens;
+
+/* Opens the database with another lens for the array. */
+static void open_with_lens(struct tfs_lens *lens)
+{
+    static struct tfs_file files[TFS_FILES_MAX];
+    static struct tfs_tree tree;
+
+    open_database();
+    save->options.views = TFS_VIEWS_ALL | TFS_VIEWS_ARRAYS;
+    tree = *save->tree;
+    for (unsigned i = 0; i < tree.chunk.count; i++) {
+        files[i] = tree.chunk.files[i];
+        if (strcmp(files[i].path, "arrays/channels/type.npy") == 0) {
+            array_lens = files[i].lens;
+            *lens = *array_lens;
+            files[i].lens = lens;
+        }
+    }
+    tree.chunk.files = files;
+    save->tree = &tree;
+}
 
 /* While what was written to the array is taken, somebody else cuts it to 0. */
 static int cut_and_put(struct tfs_save *opened, struct tfs_edit *doc, struct tfs_at at,
@@ -635,24 +658,11 @@ static int cut_and_put(struct tfs_save *opened, struct tfs_edit *doc, struct tfs
 
 START_TEST(array_cut_to_nothing_while_it_is_taken_is_another_text)
 {
-    struct tfs_file files[TFS_FILES_MAX];
-    struct tfs_tree tree;
-    struct tfs_lens lens;
+    static struct tfs_lens lens;
     struct tfs_attr attr;
 
-    open_database();
-    save->options.views = TFS_VIEWS_ARRAYS;
-    tree = *save->tree;
-    for (unsigned i = 0; i < tree.chunk.count; i++) {
-        files[i] = tree.chunk.files[i];
-        if (strcmp(files[i].path, "arrays/channels/type.npy") == 0) {
-            lens = *(array_lens = files[i].lens);
-            lens.put = cut_and_put;
-            files[i].lens = &lens;
-        }
-    }
-    tree.chunk.files = files;
-    save->tree = &tree;
+    open_with_lens(&lens);
+    lens.put = cut_and_put;
     ck_assert_int_eq(look(ARRAY, &attr), 0);
     struct tfs_handle *writer = open_path(ARRAY, O_RDWR);
     ck_assert_int_eq(write_text(writer, (uint64_t)attr.st.st_size - 1, "\1"), 0);
@@ -663,6 +673,46 @@ START_TEST(array_cut_to_nothing_while_it_is_taken_is_another_text)
     tfs_session_release(session, writer);
     tfs_session_close(session);
     session = NULL;
+}
+END_TEST
+
+static bool edits;
+
+/* While the rest of a page is made, somebody else changes what the array shows. */
+static int edit_and_get(struct tfs_save *opened, const struct tfs_doc *doc, struct tfs_at at,
+                        uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
+{
+    const bool now = edits;
+
+    edits = false;
+    if (now)
+        ck_assert_int_eq(put(CHANNEL, "depth 16\nfill 5\n"), 0);
+    return array_lens->get_range(opened, doc, at, offset, size, out, err);
+}
+
+static void drop_pages(uint64_t id)
+{
+    (void)id;
+}
+
+/* The page is of what lies below it when it is written, and not of what lay there before. */
+START_TEST(array_page_that_is_made_while_others_edit_takes_nothing_back)
+{
+    static struct tfs_lens lens;
+
+    on_invalidate = drop_pages;
+    open_with_lens(&lens);
+    lens.get_range = edit_and_get;
+    ck_assert_int_eq(put(CHANNEL, "depth 16\nfill 3\n"), 0);
+    struct tfs_handle *writer = open_path(ARRAY, O_RDWR);
+    edits = true;
+    ck_assert_int_eq(write_text(writer, 128, "\7"), 0);
+    ck_assert(!edits);
+    ck_assert_int_eq(close_file(writer), 0);
+    ck_assert_ptr_nonnull(strstr(cat(CHANNEL), "z=00 |     7     5     5"));
+    tfs_session_close(session);
+    session = NULL;
+    on_invalidate = NULL;
 }
 END_TEST
 
@@ -697,6 +747,7 @@ static Suite *godot_session_suite(void)
     tcase_add_test(tcase, removal_waits_until_the_lock_is_gone);
     tcase_add_test(tcase, appended_line_takes_the_removal_of_its_chunk_along);
     tcase_add_test(tcase, array_cut_to_nothing_while_it_is_taken_is_another_text);
+    tcase_add_test(tcase, array_page_that_is_made_while_others_edit_takes_nothing_back);
     tcase_add_test(tcase, session_shows_an_array_as_it_was_as_soon_as_a_close_was_refused);
     tcase_add_checked_fixture(away, setup, teardown);
     tcase_set_timeout(away, 60);

@@ -206,7 +206,7 @@ int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs
 
     if (tfs_store_broken(branch->store) != 0)
         return -EIO;
-    if (need->blob != NULL && need->view.id == id && need->size == 0 && need->of == NULL) {
+    if (need->blob != NULL && need->view.id == id && need->size == 0 && need->of == 0) {
         *stamp = need->view.stamp;
         *blob = tfs_blob_ref(need->blob);
         return 0;
@@ -215,7 +215,7 @@ int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs
     if (*blob != NULL)
         return 0;
     need->view = (struct tfs_view){branch->save, tfs_doc_ref(doc_of(branch)), *node, id, *stamp};
-    need->of = NULL;
+    need->of = 0;
     need->size = 0;
     return TFS_NEEDS_BYTES;
 }
@@ -226,13 +226,30 @@ int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct 
     struct tfs_save *save = tfs_ops_branch(s, node)->save;
     const uint64_t id = tfs_node_id(node);
 
-    if (need->blob != NULL && need->view.id == id && need->size == 0 && need->of == doc) {
+    if (need->blob != NULL && need->view.id == id && need->size == 0 && need->of == doc->version) {
         *blob = tfs_blob_ref(need->blob);
         return 0;
     }
     need->view = (struct tfs_view){save, tfs_doc_ref(doc), *node, id, TFS_STAMP_NONE};
-    need->of = doc;
+    need->of = doc->version;
     need->size = 0;
+    return TFS_NEEDS_BYTES;
+}
+
+/* The range of a view; `of` as in struct tfs_need. 1, or TFS_NEEDS_BYTES. */
+static int find_range(struct tfs_need *need, const struct tfs_view *view, uint64_t of,
+                      uint64_t offset, uint64_t size, struct tfs_blob **blob)
+{
+    if (need->blob != NULL && need->view.id == view->id && need->of == of && need->size == size &&
+        need->offset == offset) {
+        *blob = tfs_blob_ref(need->blob);
+        return 1;
+    }
+    need->view = *view;
+    tfs_doc_ref(view->doc);
+    need->of = of;
+    need->offset = offset;
+    need->size = size;
     return TFS_NEEDS_BYTES;
 }
 
@@ -245,23 +262,15 @@ int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs
 
     if (size == 0 || tfs_store_broken(branch->store) != 0 || !tfs_views_in_ranges(&s->views, &view))
         return 0;
-    return tfs_ops_range_of(s, need, node, view.doc, offset, size, blob);
+    return find_range(need, &view, 0, offset, size, blob);
 }
 
 int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                      struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob)
 {
-    struct tfs_save *save = tfs_ops_branch(s, node)->save;
-    uint64_t id = tfs_node_id(node);
+    const struct tfs_view view = {tfs_ops_branch(s, node)->save, doc, *node, tfs_node_id(node), 0};
 
-    if (need->blob != NULL && need->view.id == id && need->size == size && need->offset == offset) {
-        *blob = tfs_blob_ref(need->blob);
-        return 1;
-    }
-    need->view = (struct tfs_view){save, tfs_doc_ref(doc), *node, id, 0};
-    need->offset = offset;
-    need->size = size;
-    return TFS_NEEDS_BYTES;
+    return find_range(need, &view, doc->version, offset, size, blob);
 }
 
 int tfs_ops_await_answer(struct tfs_need *need, struct tfs_sparse *pages)

@@ -142,10 +142,10 @@ void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
 #define TFS_STAMP_NONE UINT64_MAX
 
 struct tfs_need {
-    struct tfs_view view;     /* what is to be rendered; with a reference to the document */
-    uint64_t offset, size;    /* the range of it that is wanted; size 0: all */
-    struct tfs_blob *blob;    /* rendered from view.id as of view.stamp */
-    const struct tfs_doc *of; /* what it was rendered from; only to be compared */
+    struct tfs_view view;  /* what is to be rendered; with a reference to the document */
+    uint64_t offset, size; /* the range of it that is wanted; size 0: all */
+    struct tfs_blob *blob; /* rendered from view.id as of view.stamp */
+    uint64_t of;           /* version of the document that is asked; 0: of the shown one */
     struct tfs_sparse *busy;
     struct tfs_branch *branch;
     struct tfs_key chunk; /* the one that may be there */
