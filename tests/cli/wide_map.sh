@@ -41,19 +41,9 @@ wide 'Cosmic Reach' world zones/base/earth -16_11_-16 '8 8002 x 1462 8' 2000_0_3
 "$TOOLS/make_voxel" folder high 2 || exit 3
 rm -rf part && "$TFS" export -o views=raw high part && cp -r part/chunks/0_0_0 part/chunks/0_9000_0
 run 0 'a high save' import part high
-run 0 'has a map' cat high map.png
-python3 -S - "$ROOT/tests/tools" <<'PY'
-import sys
-sys.path.insert(0, sys.argv[1])
-from png import Picture
-p = Picture('out')
-assert (p.width, p.height) == (128, 64)
-assert len({bytes(p.rows[p.place(x, y):p.place(x, y) + 3]) for x in range(16) for y in range(16)}) > 1
-PY
-ok 'that shows it'
+run 1 'has no map' cat high map.png
 "$TFS" info high >out
-says out '^map scale: 1$' 'its scale is 1'
-says out '^pictures: map.png alone, because the save is 128 x 64 voxels and 144[0-9]+ high; ' 'info says why there is nothing else'
+says out '^pictures: none, because they are of saves up to 65535 voxels high, ' 'info says why'
 
 # ---- BeamNG ---------------------------------------------------------------------------------------------
 

@@ -282,8 +282,8 @@ START_TEST(a_block_wider_than_8192_has_no_picture)
     struct tfs_buf png = files_get(&c, FILES_ROOT, HEIGHTMAP);
 
     ck_assert_ptr_null(png.data);
-    ck_assert(files_holds(&c, FILES_ROOT, "info.txt",
-                          "pictures: none, because the save is 8193 x 1 voxels and 1 high"));
+    ck_assert(
+        files_holds(&c, FILES_ROOT, "info.txt", "pictures: none, because they are of saves up to"));
 }
 END_TEST
 
@@ -354,11 +354,11 @@ START_TEST(pictures_end_at_8192_pixels_and_65535_high)
     struct tfs_buf png = files_get(&c, FILES_ROOT, HEIGHTMAP);
     struct tfs_buf map = files_get(&c, FILES_ROOT, "map.png");
     ck_assert((png.data != NULL) == limits[_i].there);
-    ck_assert_ptr_nonnull(map.data); /* scaled down */
+    ck_assert((map.data != NULL) == (limits[_i].there || limits[_i].far.y == 0)); /* scaled down */
     ck_assert(files_holds(&c, FILES_ROOT, "info.txt",
                           limits[_i].there ? " pixels\n"
                           : limits[_i].far.y > 0
-                              ? "pictures: map.png alone, because the save is"
+                              ? "pictures: none, because they are of saves up to 65535 voxels high"
                               : "pictures: map.png and tiles, because the save is"));
     tfs_buf_release(&png);
     tfs_buf_release(&map);

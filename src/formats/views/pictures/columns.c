@@ -52,6 +52,9 @@ bool tfs_picture_box(const struct tfs_cells_kind *kind, const struct tfs_doc *do
     if (!tfs_doc_bounds(doc, 0, &low, &high))
         return false;
     const struct tfs_voxel_size chunk = tfs_cells_size(kind, doc);
+    if (side(low.y, high.y, chunk.y) > TFS_PICTURE_HEIGHT_MAX || chunk.x > TFS_PNG_SIDE_MAX ||
+        chunk.z > TFS_PNG_SIDE_MAX)
+        return false;
     *box = (struct tfs_picture_box){
         .chunk = chunk,
         .low = low,
@@ -63,15 +66,12 @@ bool tfs_picture_box(const struct tfs_cells_kind *kind, const struct tfs_doc *do
         .sz = side(low.z, high.z, chunk.z),
         .north_up = (kind->flags & TFS_CELLS_NORTH_UP) != 0,
     };
-    while (box->sy >> box->drop > TFS_PICTURE_HEIGHT_MAX)
-        box->drop++;
     return true;
 }
 
 bool tfs_picture_box_fits(const struct tfs_picture_box *box)
 {
-    return box->sx <= TFS_PNG_SIDE_MAX && box->sz <= TFS_PNG_SIDE_MAX &&
-           box->sy <= TFS_PICTURE_HEIGHT_MAX;
+    return box->sx <= TFS_PNG_SIDE_MAX && box->sz <= TFS_PNG_SIDE_MAX;
 }
 
 void tfs_picture_box_move(struct tfs_picture_box *box, int32_t x, int32_t z, uint64_t columns,
@@ -135,13 +135,13 @@ static void forget_all(struct tfs_columns *c)
 static bool same_columns(const struct tfs_picture_box *a, const struct tfs_picture_box *b)
 {
     return a->chunk.x == b->chunk.x && a->chunk.y == b->chunk.y && a->chunk.z == b->chunk.z &&
-           a->low.y == b->low.y && a->drop == b->drop;
+           a->low.y == b->low.y;
 }
 
 /* Forgets what is not true of the document. */
 static int follow(struct tfs_columns *c, const struct tfs_doc *doc, struct tfs_error *err)
 {
-    struct tfs_picture_box box = {.drop = 0};
+    struct tfs_picture_box box = {.sx = 0};
     struct tfs_doc *copy = NULL;
 
     if (c->version == doc->version)
@@ -237,11 +237,9 @@ struct tfs_seen {
 
 /* Adds what a chunk shows whose bottom is at `base`. Water down to there goes on in what is right
  * below. True: nothing is seen of what lies below. */
-static inline bool see(struct tfs_seen *seen, const struct tfs_column *column, uint32_t base,
-                       unsigned drop)
+static inline bool see(struct tfs_seen *seen, const struct tfs_column *column, uint32_t base)
 {
-    const uint32_t top = base + (column->top >> drop);
-    const uint16_t height = (uint16_t)(top + (top == 0));
+    const uint16_t height = (uint16_t)(base + column->top);
 
     if (seen->height == 0)
         *seen = (struct tfs_seen){column->colour, column->bed, 0, height, column->water};
@@ -293,9 +291,8 @@ static struct tfs_pixel pixel_of(const struct tfs_seen *seen)
 static void add_chunk(struct tfs_strip *s, struct tfs_key key)
 {
     const struct tfs_picture_box *box = &s->columns->box;
-    const uint64_t below = (uint64_t)((int64_t)key.y - box->low.y) * box->chunk.y;
+    const uint32_t base = (uint32_t)((int64_t)key.y - box->low.y) * box->chunk.y;
     const size_t area = area_of(box), stack = (size_t)((int64_t)key.x - s->box.low.x);
-    const uint32_t base = (uint32_t)(below >> box->drop);
     struct tfs_seen *seen = s->seen + stack * area;
 
     if (s->open[stack] == UNSEEN) {
@@ -304,7 +301,7 @@ static void add_chunk(struct tfs_strip *s, struct tfs_key key)
     }
     for (size_t i = 0; i < area; i++)
         if (s->columns_of_chunk[i].top > 0 && (seen[i].height == 0 || seen[i].below > 0) &&
-            see(&seen[i], &s->columns_of_chunk[i], base, box->drop)) {
+            see(&seen[i], &s->columns_of_chunk[i], base)) {
             seen[i].below = 0;
             s->open[stack]--;
         }

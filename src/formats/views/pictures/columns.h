@@ -17,7 +17,6 @@ struct tfs_picture_box {
     struct tfs_key low;  /* the chunk at its lowest corner */
     int64_t x, y, z;     /* the voxel there */
     uint64_t sx, sy, sz; /* sizes */
-    unsigned drop;       /* low bits that heights lose: 0 where pictures of heights can tell them */
     bool north_up;       /* TFS_CELLS_NORTH_UP */
 };
 
@@ -27,10 +26,11 @@ static inline uint64_t tfs_picture_row(const struct tfs_picture_box *box, uint64
     return box->north_up ? box->sz - 1 - z : z;
 }
 
-/* False without chunks. */
+/* False without chunks, above 65,535 high, and where a chunk alone is wider than a picture: there
+ * are no pictures then. */
 bool tfs_picture_box(const struct tfs_cells_kind *kind, const struct tfs_doc *doc,
                      struct tfs_picture_box *box);
-/* Is it a box that there are pictures of? */
+/* Is it a box of which a picture can show each column? */
 bool tfs_picture_box_fits(const struct tfs_picture_box *box);
 /* The same box over other chunks, from `x` and `z` on. */
 void tfs_picture_box_move(struct tfs_picture_box *box, int32_t x, int32_t z, uint64_t columns,

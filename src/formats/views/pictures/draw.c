@@ -106,7 +106,7 @@ static void paint_map(const struct tfs_picture *p, const struct tfs_pixel *pixel
  * were measured. */
 static int set_tones(struct tfs_picture *p, struct tfs_error *err)
 {
-    const uint32_t most = (uint32_t)(p->box.sy >> p->box.drop);
+    const uint32_t most = (uint32_t)p->box.sy;
     const uint32_t count = p->low > p->high ? 1 : p->high - p->low + 1;
 
     p->tones = malloc(most + (size_t)1);
@@ -159,17 +159,14 @@ static void set_shape(struct tfs_picture *p)
         snprintf(first, TFS_PICTURE_TEXT, "%" PRIu64, UINT64_C(1) << p->scale);
 }
 
-/* A save that is too wide or too high for a pixel a column has a map nevertheless, unless a chunk
- * alone is too wide. */
-static bool reduce(struct tfs_picture *p)
+/* A save that is too wide for a pixel a column has a map nevertheless. */
+static void reduce(struct tfs_picture *p)
 {
-    const struct tfs_picture_box *box = &p->box;
-    const uint64_t longest = box->sx > box->sz ? box->sx : box->sz;
+    const uint64_t longest = p->box.sx > p->box.sz ? p->box.sx : p->box.sz;
 
     p->reduced = true;
     while (longest > (uint64_t)TFS_PNG_SIDE_MAX << p->scale)
         p->scale++;
-    return box->chunk.x <= TFS_PNG_SIDE_MAX && box->chunk.z <= TFS_PNG_SIDE_MAX;
 }
 
 static bool picture_of(const struct tfs_cells_kind *cells, const struct tfs_doc *doc,
@@ -179,9 +176,11 @@ static bool picture_of(const struct tfs_cells_kind *cells, const struct tfs_doc 
     if (p->kind->tile ? !tfs_picture_tile_box(cells, doc, at.member, &p->box)
                       : !tfs_picture_box(cells, doc, &p->box))
         return false;
-    if (!tfs_picture_box_fits(&p->box) && (p->kind->type != TFS_PNG_RGB8 || !reduce(p)))
+    if (!tfs_picture_box_fits(&p->box) && p->kind->type != TFS_PNG_RGB8)
         return false;
-    p->high = (uint32_t)(p->box.sy >> p->box.drop);
+    if (!tfs_picture_box_fits(&p->box))
+        reduce(p);
+    p->high = (uint32_t)p->box.sy;
     set_shape(p);
     return true;
 }
@@ -370,11 +369,6 @@ const struct tfs_lens tfs_map_tile_lens = {.param = &map_tile_kind,
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-static bool has_map(const struct tfs_tree *tree, const struct tfs_doc *doc, struct tfs_picture *p)
-{
-    return picture_of(tree->cells, doc, tfs_lens_at(&tfs_map_lens, (struct tfs_key){0}, 0), p);
-}
-
 uint32_t tfs_picture_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
     struct tfs_picture_box box;
@@ -384,9 +378,9 @@ uint32_t tfs_picture_count(const struct tfs_tree *tree, const struct tfs_doc *do
 
 uint32_t tfs_picture_map_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
-    struct tfs_picture p;
+    struct tfs_picture_box box;
 
-    return has_map(tree, doc, &p);
+    return tfs_picture_box(tree->cells, doc, &box);
 }
 
 /* What a pixel of map.png shows where it is no column. */
@@ -401,39 +395,39 @@ static void add_scale(struct tfs_buf *out, const struct tfs_picture *map)
 
 void tfs_picture_info(struct tfs_buf *out, const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
-    const struct tfs_cells_kind *kind = tree->cells;
     const bool tiled = tfs_picture_tiles(tree, doc) > 0;
-    struct tfs_picture_box box;
+    const struct tfs_at at = tfs_lens_at(&tfs_map_lens, (struct tfs_key){0}, 0);
     struct tfs_picture map;
 
-    if (!tfs_picture_box(kind, doc, &box)) {
-        tfs_info_line(out, "pictures", "none, because there are no chunks");
+    if (!picture_of(tree->cells, doc, at, &map)) {
+        tfs_info_line(
+            out, "pictures", "none, because %s",
+            tfs_doc_group_count(doc, 0) == 0
+                ? "there are no chunks"
+                : "they are of saves up to 65535 voxels high, with chunks up to 8192 wide");
         return;
     }
-    const bool has = has_map(tree, doc, &map);
-    if (!tfs_picture_box_fits(&box))
+    const struct tfs_picture_box *box = &map.box;
+    if (map.reduced) {
         tfs_info_line(out, "pictures",
-                      "%s, because the save is %" PRIu64 " x %" PRIu64 " voxels and %" PRIu64
-                      " high; they end at %d x %d and %d",
-                      tiled ? "map.png and tiles"
-                      : has ? "map.png alone"
-                            : "none",
-                      box.sx, box.sz, box.sy, TFS_PNG_SIDE_MAX, TFS_PNG_SIDE_MAX,
-                      TFS_PICTURE_HEIGHT_MAX);
-    else
-        tfs_info_line(out, "pictures", "%" PRIu64 " x %" PRIu64 " pixels", box.sx, box.sz);
-    if (has && map.reduced)
+                      "%s, because the save is %" PRIu64 " x %" PRIu64
+                      " voxels; they end at %d x %d",
+                      tiled ? "map.png and tiles" : "map.png alone", box->sx, box->sz,
+                      TFS_PNG_SIDE_MAX, TFS_PNG_SIDE_MAX);
         add_scale(out, &map);
+    } else {
+        tfs_info_line(out, "pictures", "%" PRIu64 " x %" PRIu64 " pixels", box->sx, box->sz);
+    }
     if (tiled)
         tfs_info_line(out, "picture tiles",
                       "%zu in heightmaps and maps; X_Z.png begins at x %d * X "
                       "and z %d * Z",
-                      tfs_picture_tiles_there(kind, doc), TFS_PICTURE_TILE, TFS_PICTURE_TILE);
-    if (box.sy > TFS_PICTURE_HEIGHT_MAX)
-        return;
-    if (tfs_picture_box_fits(&box))
-        tfs_info_line(out, "picture origin", "x %" PRId64 " z %" PRId64 " is pixel 0,0%s", box.x,
-                      tfs_picture_origin_z(&box),
-                      box.north_up ? ", z grows upward: north is up" : "");
-    tfs_info_line(out, "picture bottom", "y %" PRId64 ": a height of 1 has its voxel there", box.y);
+                      tfs_picture_tiles_there(tree->cells, doc), TFS_PICTURE_TILE,
+                      TFS_PICTURE_TILE);
+    if (!map.reduced)
+        tfs_info_line(out, "picture origin", "x %" PRId64 " z %" PRId64 " is pixel 0,0%s", box->x,
+                      tfs_picture_origin_z(box),
+                      box->north_up ? ", z grows upward: north is up" : "");
+    tfs_info_line(out, "picture bottom", "y %" PRId64 ": a height of 1 has its voxel there",
+                  box->y);
 }

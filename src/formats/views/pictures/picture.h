@@ -39,15 +39,15 @@ extern const struct tfs_lens tfs_map_tile_lens;
 /* Tiles show 256 x 256 columns each, or as many as whole chunks have up to that: RX_RZ.png those
  * from x = RX * 256 and z = RZ * 256 on. There is one wherever there are chunks. */
 #define TFS_PICTURE_TILE 256
-/* What their numbers are below (tfs_file.count); 0 above 65,535 high, where the tree lists
- * none, and where pictures have them all, unless TFS_CELLS_TILED. */
+/* What their numbers are below (tfs_file.count); 0 where there is no map, the tree lists none, and
+ * where pictures have them all, unless TFS_CELLS_TILED. */
 uint32_t tfs_picture_tiles(const struct tfs_tree *tree, const struct tfs_doc *doc);
 extern const struct tfs_family tfs_heightmap_tiles, tfs_map_tiles;
 
-/* 1 where there are pictures; 0 without chunks, above 8,192 pixels a side or 65,535 high. */
+/* 1 where there are pictures of each column; 0 where there is no map, above 8,192 pixels a side. */
 uint32_t tfs_picture_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 /* The same of map.png, which shows squares of columns as one pixel where the others end. 0 without
- * chunks, and where a chunk alone is wider than a picture. */
+ * chunks, above 65,535 high, and where a chunk alone is wider than a picture. */
 uint32_t tfs_picture_map_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 
 /* The lines of info.txt: size, origin and bottom, or why there are no pictures. */

@@ -28,14 +28,6 @@ static const struct tfs_doc_areas *tiles_of(const struct tfs_cells_kind *kind,
     return tfs_doc_areas(doc, tfs_picture_tile_chunks(chunk.x), tfs_picture_tile_chunks(chunk.z));
 }
 
-static bool are_there(const struct tfs_cells_kind *kind, const struct tfs_doc *doc)
-{
-    struct tfs_picture_box box;
-
-    return tfs_picture_box(kind, doc, &box) && box.sy <= TFS_PICTURE_HEIGHT_MAX &&
-           box.chunk.x <= TFS_PNG_SIDE_MAX && box.chunk.z <= TFS_PNG_SIDE_MAX;
-}
-
 static bool lists_tiles(const struct tfs_tree *tree)
 {
     for (unsigned i = 0; i < tree->root.count; i++)
@@ -46,14 +38,12 @@ static bool lists_tiles(const struct tfs_tree *tree)
 
 uint32_t tfs_picture_tiles(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
-    const struct tfs_cells_kind *kind = tree->cells;
-    const struct tfs_doc_areas *tiles = NULL;
+    const struct tfs_doc_areas *tiles;
 
-    if (!lists_tiles(tree) ||
-        ((kind->flags & TFS_CELLS_TILED) == 0 && tfs_picture_count(tree, doc) > 0))
+    if (!lists_tiles(tree) || tfs_picture_map_count(tree, doc) == 0 ||
+        ((tree->cells->flags & TFS_CELLS_TILED) == 0 && tfs_picture_count(tree, doc) > 0))
         return 0;
-    if (are_there(kind, doc))
-        tiles = tiles_of(kind, doc);
+    tiles = tiles_of(tree->cells, doc);
     return tiles == NULL ? 0 : tiles->end;
 }
 
@@ -119,8 +109,7 @@ bool tfs_picture_tile_box(const struct tfs_cells_kind *kind, const struct tfs_do
 {
     struct tfs_key tile;
 
-    if (!tile_at(kind, doc, member, &tile) || !tfs_picture_box(kind, doc, box) ||
-        box->sy > TFS_PICTURE_HEIGHT_MAX)
+    if (!tile_at(kind, doc, member, &tile) || !tfs_picture_box(kind, doc, box))
         return false;
     const int32_t x = tfs_picture_tile_chunks(box->chunk.x),
                   z = tfs_picture_tile_chunks(box->chunk.z);
