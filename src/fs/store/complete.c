@@ -7,7 +7,7 @@
 #include "formats/containers/folder.h"
 #include "fs/store/state.h"
 
-#define OTHERS 3 /* documents of the store beside the shown one */
+#define OTHERS 2 /* documents of the store beside the shown one */
 
 /* What `doc`, one of the store's, says beside `old`, on `now`; nothing for NULL. */
 static int complete_doc(struct tfs_store *store, const struct tfs_doc *old, struct tfs_doc *now,
@@ -25,8 +25,7 @@ static int complete_doc(struct tfs_store *store, const struct tfs_doc *old, stru
 static int complete_all(struct tfs_store *store, const struct tfs_doc *old, struct tfs_doc *now,
                         struct tfs_error *err)
 {
-    struct tfs_doc **const docs[OTHERS] = {&store->journal_base, &store->journaled,
-                                           &store->rewrite.completed};
+    struct tfs_doc **const docs[OTHERS] = {&store->journal_base, &store->journaled};
     struct tfs_doc *shown = NULL, *completed[OTHERS] = {NULL};
     int result = complete_doc(store, old, now, store->shown, &shown, err);
 
@@ -41,30 +40,8 @@ static int complete_all(struct tfs_store *store, const struct tfs_doc *old, stru
         *docs[i] = result == 0 ? completed[i] : *docs[i];
     }
     if (result == 0)
-        tfs_store_publish_completed(store, tfs_doc_ref(shown), now);
+        tfs_store_publish_completed(store, tfs_doc_ref(shown));
     tfs_doc_unref(shown);
-    return result;
-}
-
-/* While the save is written it is the writer's, but regions that nobody has asked for are none that
- * it writes. */
-static int complete_beside(struct tfs_store *store, const struct tfs_key *chunk,
-                           struct tfs_error *err)
-{
-    struct tfs_doc *old = tfs_doc_ref(store->saved), *base = tfs_doc_ref(old), *now = NULL;
-    int result = tfs_doc_reserve_slots(&base, store->key_count, err);
-
-    if (result == 0)
-        result = tfs_folder_complete(store->save, base, chunk, &now, err);
-    if (result == 0)
-        result = complete_all(store, old, now, err);
-    if (result == 0)
-        tfs_store_tell_damage(store, old->facts, now->facts);
-    if (result == 0 && store->rewrite.base == NULL)
-        store->rewrite.base = tfs_doc_ref(old);
-    tfs_doc_unref(now);
-    tfs_doc_unref(base);
-    tfs_doc_unref(old);
     return result;
 }
 
@@ -86,38 +63,12 @@ static int complete(struct tfs_store *store, const struct tfs_key *chunk, struct
     return result;
 }
 
+/* While the save is written it is the writer's. */
 int tfs_store_complete(struct tfs_store *store, const struct tfs_key *chunk, struct tfs_error *err)
 {
     if (!tfs_save_lacks(store->save, store->shown, chunk))
         return 0;
-    if (store->disk == TFS_DISK_READ)
-        return TFS_JOB_WAITS;
-    return tfs_store_is_rewriting(store) ? complete_beside(store, chunk, err)
-                                         : complete(store, chunk, err);
-}
-
-/* Of several files some may be written: that is put onto what was read, too. Without memory all is
- * read again. */
-void tfs_store_complete_written(struct tfs_store *store)
-{
-    struct tfs_rewrite_work *r = &store->rewrite;
-    struct tfs_doc *doc = NULL, *reached = store->save->doc;
-    struct tfs_error ignored = {0};
-
-    if (r->base == NULL)
-        return;
-    if (reached->version == r->doc->version)
-        doc = tfs_doc_ref(r->completed);
-    else if (reached->version == r->base->version)
-        doc = tfs_doc_ref(store->saved);
-    else if (tfs_store_rebase(store, store->saved, r->base, reached, &doc, &ignored) < 0)
-        store->disk = TFS_DISK_READ;
-    if (doc != NULL) {
-        tfs_doc_unref(reached);
-        store->save->doc = doc;
-    }
-    tfs_doc_unref(r->doc);
-    r->doc = tfs_doc_ref(r->completed);
-    tfs_doc_unref(r->base);
-    r->base = NULL;
+    return store->disk == TFS_DISK_READ || tfs_store_is_rewriting(store)
+               ? TFS_JOB_WAITS
+               : complete(store, chunk, err);
 }

@@ -129,7 +129,7 @@ static bool goes_on(struct tfs_store *store)
 static int make_record(struct tfs_store *store, const struct tfs_doc *from, bool written,
                        struct tfs_buf *record, struct tfs_error *err)
 {
-    const struct tfs_doc *other = written ? store->rewrite.completed : NULL;
+    const struct tfs_doc *other = written ? store->rewrite.doc : NULL;
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);

@@ -9,9 +9,9 @@
  *   RESTS    tfs_store_rewriter_stop    LEAVES
  *
  * From WRITES to ENDED the save and its container are the writer's: the store's thread applies
- * edits, which only fetch chunks, reads regions that nobody has asked for before (the document of
- * the save gets those at the end), and appends to the journal, whose lock both take. A database has
- * no journal: its transaction is the store's thread's own, and those that edit wait for it.
+ * edits, which only fetch chunks, and appends to the journal, whose lock both take; who asks for a
+ * region that was not read yet waits. A database has no journal: its transaction is the store's
+ * thread's own, and those that edit wait for it.
  */
 #include "fs/store/state.h"
 
@@ -82,7 +82,6 @@ void tfs_store_rewrite_begin(struct tfs_store *store)
 
     tfs_store_journal_mark(store);
     r->doc = tfs_doc_ref(store->shown);
-    r->completed = tfs_doc_ref(r->doc);
     tfs_pace_begin(&store->pace);
     if (r->started) {
         set_state(store, TFS_REWRITE_WRITES);
@@ -132,9 +131,6 @@ int tfs_store_rewrite_end(struct tfs_store *store, struct tfs_error *err)
     if (r->result < 0)
         tfs_fail(err, r->result, "%s", r->err.text);
     tfs_pace_end(&store->pace, r->took_ms);
-    pthread_mutex_lock(&store->io);
-    tfs_store_complete_written(store);
-    pthread_mutex_unlock(&store->io);
     if (r->result == 0) {
         pthread_mutex_lock(&store->io);
         set_saved(store, r->doc, true);
@@ -146,8 +142,7 @@ int tfs_store_rewrite_end(struct tfs_store *store, struct tfs_error *err)
     }
     tfs_store_journal_unmark(store, r->result == 0);
     tfs_doc_unref(r->doc);
-    tfs_doc_unref(r->completed);
-    r->doc = r->completed = NULL;
+    r->doc = NULL;
     set_state(store, TFS_REWRITE_RESTS);
     return err->code;
 }

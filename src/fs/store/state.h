@@ -60,9 +60,7 @@ struct tfs_rewrite_work {
     pthread_cond_t work;          /* `state` changed */
     enum tfs_rewrite_state state; /* guarded by the store's lock */
     struct tfs_doc *doc; /* what is written, until RESTS; NULL: nothing. The thread's own, as: */
-    struct tfs_doc *completed; /* the same with chunks that were read since; else `doc` again */
-    struct tfs_doc *base;      /* what was saved when the first of those were read; else NULL */
-    int result;                /* from here on: the writer's until ENDED */
+    int result;          /* from here on: the writer's until ENDED */
     struct tfs_error err;
     int64_t took_ms;
 };
@@ -129,9 +127,8 @@ static inline bool tfs_store_differs(const struct tfs_store *store)
 int tfs_store_reserve(struct tfs_store *store, const struct tfs_doc *doc, struct tfs_error *err);
 /* Shows `doc` (takes the reference), for which there is room. */
 void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, bool reread);
-/* The same of one that says what the shown one does, and more; `saved` is what is saved of it. */
-void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc,
-                                 struct tfs_doc *saved);
+/* The same of one that says what the shown one does, and more, as save->doc does by now. */
+void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc);
 /* Takes an edit back whose commit failed; it stays where later edits stand on it. */
 void tfs_store_undo(struct tfs_store *store, struct tfs_job *job);
 void tfs_store_log(struct tfs_store *store, const struct tfs_error *err);
@@ -147,11 +144,6 @@ int tfs_store_rebase_chunk(struct tfs_edit *edit, const struct tfs_chunk *before
  * not fit. */
 int tfs_store_rebase(struct tfs_store *store, struct tfs_doc *onto, const struct tfs_doc *old,
                      const struct tfs_doc *ours, struct tfs_doc **doc, struct tfs_error *err);
-
-/* ---- complete.c ---- */
-/* At the end of a rewrite: save->doc, and what was written, get the chunks that were read
- * meanwhile. */
-void tfs_store_complete_written(struct tfs_store *store);
 
 /* ---- conflict.c ---- */
 /* Damage that was not known when `before` was read. */

@@ -153,7 +153,7 @@ void tfs_store_show(struct tfs_store *store, const struct tfs_publication *chang
     if (change->reread) {
         set_all_keys(store);
         tfs_doc_unref(store->saved);
-        store->saved = tfs_doc_ref(change->saved != NULL ? change->saved : store->save->doc);
+        store->saved = tfs_doc_ref(store->save->doc);
     } else if (change->before->version != change->after->version) {
         (void)tfs_doc_diff(change->before, change->after, set_key, store);
     }
@@ -180,11 +180,9 @@ void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, bool reread
     publish(store, (struct tfs_publication){.after = doc, .reread = reread});
 }
 
-void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc,
-                                 struct tfs_doc *saved)
+void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc)
 {
-    publish(store, (struct tfs_publication){
-                       .after = doc, .reread = true, .completed = true, .saved = saved});
+    publish(store, (struct tfs_publication){.after = doc, .reread = true, .completed = true});
 }
 
 /* ---- edits ----------------------------------------------------------------------------------- */

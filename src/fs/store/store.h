@@ -61,7 +61,6 @@ struct tfs_publication {
     uint64_t self;  /* as given to tfs_store_accept; 0: none */
     bool reread;    /* `after` stands on what was read from disk: slots may mean other chunks */
     bool completed; /* `after` says what `before` does, and has chunks that were not read then */
-    struct tfs_doc *saved; /* if reread: what is on disk; NULL: the save's document */
 };
 
 /* What the store asks of its client and tells it; all called by its thread, all may be NULL. */

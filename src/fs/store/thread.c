@@ -248,8 +248,7 @@ static void accept_job(struct tfs_store *store, struct tfs_job *job, enum route 
     const bool to_save = job->barrier || (wants_durable(job) && (route == TO_SAVE || failed));
 
     if (unsaved && to_save) {
-        append_job(store->rewrite.completed == store->shown ? &store->in_rewrite : &store->after,
-                   job);
+        append_job(store->rewrite.doc == store->shown ? &store->in_rewrite : &store->after, job);
         return;
     }
     if (job->edited && route != TO_SAVE)
@@ -415,7 +414,7 @@ static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* The jobs that need not wait; all at the end. */
+/* The jobs that need not wait, or all. */
 static struct tfs_job *take_jobs(struct tfs_store *store, bool all)
 {
     struct tfs_job *batch = NULL, **end = &batch, **at = &store->queue;
@@ -459,7 +458,9 @@ static struct tfs_job *wait_for_jobs(struct tfs_store *store, int64_t deadline, 
         (void)tfs_cond_wait_until(&store->work, &store->lock, tfs_now_ms() + left);
     }
     *last = store->stop;
-    struct tfs_job *jobs = *last ? NULL : take_jobs(store, false);
+    /* Who waits for the end of a rewrite comes before the next one. */
+    struct tfs_job *jobs =
+        *last ? NULL : take_jobs(store, store->rewrite.state == TFS_REWRITE_ENDED);
     pthread_mutex_unlock(&store->lock);
     return jobs;
 }
