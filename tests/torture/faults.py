@@ -244,6 +244,13 @@ def kept_texts(bench):
     return found
 
 
+def set_aside(bench):
+    """Directories with the edits that umount could not save."""
+    return [os.path.join(directory, name)
+            for top in (bench.directory, os.path.join(bench.work, 'state'))
+            for directory, names, _ in os.walk(top) for name in names if saves.UNSAVED in name]
+
+
 def stay_full(bench, states, n, repaired, counts):
     """From the n-th call on nothing can be written; until the writer heard of it, or until umount returned."""
     bench.fresh()
@@ -289,6 +296,8 @@ def still_full(bench, writer, status, heard):
     if heard:
         shutil.rmtree(found.directory, ignore_errors=True)
         shutil.copytree(bench.directory, found.directory, ignore=shutil.ignore_patterns('*.terrainfs-*'))
+        for directory in set_aside(bench):
+            found.run('import', directory, found.save, struck=False)
     for path, text in zip(writer.paths, writer.texts()):
         if text not in kept and found.cat(path) != text:
             return f'{path} is not kept'
