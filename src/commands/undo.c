@@ -32,15 +32,35 @@ static const char *date_of(int64_t seconds, char text[32])
     return text;
 }
 
-/* The path of the save. What another program left there need not be one any more. */
-static int find_save(struct undo *u, struct tfs_error *err)
+/* The path that a save had which is gone; NULL: that cannot be known, or no memory. */
+static char *absent_path(const char *name)
+{
+    const char *last = strrchr(name, '/') == NULL ? name : strrchr(name, '/') + 1;
+    char *directory = tfs_file_directory(name), *path = NULL;
+    char *real = directory == NULL ? NULL : realpath(directory, NULL);
+
+    if (real != NULL && tfs_print(&path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, last) < 0)
+        path = NULL;
+    free(directory);
+    free(real);
+    return path;
+}
+
+/* The path of the save. What another program left there need not be one any more; and a list may be
+ * had of one that is gone. */
+static int find_save(struct undo *u, bool lists, struct tfs_error *err)
 {
     struct tfs_error why = {0};
 
     if (tfs_save_find(u->name, NULL, u->cli->options.format, NULL, &u->path, &why) == 0)
         return 0;
     u->path = why.code == -ENOMEM ? NULL : realpath(u->name, NULL);
-    return u->path != NULL ? 0 : tfs_fail(err, why.code, "%s", why.text);
+    if (u->path == NULL && why.code == -ENOENT && lists)
+        u->path = absent_path(u->name);
+    if (u->path != NULL)
+        return 0;
+    return tfs_fail(err, why.code, "%s%s", why.text,
+                    why.code == -ENOENT ? "; undo --list shows what is kept of it" : "");
 }
 
 static enum tfs_status say_none(const struct undo *u)
@@ -59,7 +79,8 @@ static enum tfs_status say_none(const struct undo *u)
 
 static enum tfs_status list(const struct undo *u)
 {
-    enum tfs_status status = u->list.count == 0 ? say_none(u) : TFS_STATUS_DONE;
+    const bool none = u->list.count + u->list.unread == 0;
+    enum tfs_status status = none ? say_none(u) : TFS_STATUS_DONE;
     char date[32];
 
     for (size_t i = 0; i < u->list.count && !status; i++) {
@@ -70,6 +91,9 @@ static enum tfs_status list(const struct undo *u)
                                     date_of(version->time, date), files, files == 1 ? "" : "s",
                                     size, version->undoes != 0 ? " (undone)" : "", version->path);
     }
+    if (u->list.unread > 0 && !status)
+        status = tfs_cli_print_line(u->cli, "%zu of terrainfs 0.1, or damaged  %s/*/files",
+                                    u->list.unread, u->list.place);
     return status;
 }
 
@@ -159,7 +183,7 @@ static enum tfs_status run(struct undo *u)
     const bool lists = (u->cli->flags & TFS_CLI_LIST) != 0,
                force = (u->cli->flags & TFS_CLI_FORCE) != 0;
 
-    if (find_save(u, &err) < 0)
+    if (find_save(u, lists, &err) < 0)
         return tfs_cli_report(u->cli, u->name, &err);
     enum tfs_status status = lists ? TFS_STATUS_DONE : settle_journal(u);
     if (status)

@@ -150,10 +150,17 @@ run 0 "redo of it" undo earth
 
 # ---- a save that is gone -----------------------------------------------------------------------
 fresh
-mv save renamed
-run 3 "undo of a save that is gone" undo --force save
-[ ! -e save ]
-ok "puts nothing there"
+for gone in 'rm save' 'mv save renamed'; do
+    cp -p new save
+    $gone
+    run 3 "undo behind $gone" undo --force save
+    says err 'undo --list shows what is kept of it' "says what helps"
+    [ ! -e save ]
+    ok "and nothing is put there"
+    run 0 "--list behind $gone" undo --list save
+    says out "^20.* 1 file, $(stat -c %s old) bytes  /.*/1/files\$" "lists"
+    same "$(sed 's/.*  //' out)/save" old "and there it is"
+done
 run 1 "a save that was renamed" undo renamed
 same renamed new "has no earlier version, and stays"
 
@@ -266,6 +273,8 @@ ok "and is what it was"
 fresh
 (cd "$(versions)" && rm list && echo 'terrainfs undo 1' >manifest)
 run 1 "a version that terrainfs 0.1 kept" undo save
+run 0 "is listed" undo --list save
+says out '^1 of terrainfs 0.1, or damaged  /.*files$' "with where its files are"
 edit two
 run 0 "does not keep a new one from being kept" undo save
 same save new "which comes back"

@@ -91,6 +91,7 @@ struct tfs_versions {
     char *place; /* their directory; NULL: there is none */
     struct tfs_version *items;
     size_t count;
+    size_t unread; /* versions of 0.1, or damaged ones: their files are there */
     /* What is brought back next: the newest that differs from the save, or the one that an undo
      * which was cut was about to bring back; `redo`: what that undo kept. NULL: there is none. */
     const struct tfs_version *next, *redo;

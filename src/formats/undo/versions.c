@@ -301,8 +301,10 @@ static int read_all(const char *save, struct tfs_versions *list, struct tfs_erro
         tfs_fail_memory(err);
     for (int i = 0; i < count; i++) {
         struct tfs_version *next = &list->items[list->count];
-        if (err->code == 0)
-            list->count += read_version(save, list->place, names[i]->d_name, next, err) > 0;
+        const int read =
+            err->code == 0 ? read_version(save, list->place, names[i]->d_name, next, err) : 0;
+        list->count += read > 0;
+        list->unread += read == 0;
         free(names[i]);
     }
     free(names);
