@@ -56,22 +56,17 @@ sqlite3_stmt *tfs_rows_statement(struct tfs_rows *own, enum tfs_rows_statement w
     return source->statements[which];
 }
 
-int tfs_rows_look(struct tfs_rows *own, struct tfs_rows_layout *layout, struct tfs_error *err)
+int tfs_rows_check_layout(struct tfs_rows *own, struct tfs_error *err)
 {
-    *layout = (struct tfs_rows_layout){0};
-    if (own->schema->look(&own->source.db, layout, err) < 0)
-        return err->code;
-    return memcmp(layout, &own->source.layout, sizeof(*layout)) == 0;
-}
+    struct tfs_rows_layout layout = {{0}};
 
-/* Makes this layout the one that the database is read by. The caller holds the lock. */
-static void set_layout(struct tfs_rows *own, struct tfs_rows_layout layout)
-{
-    for (unsigned i = 0; i < TFS_ROWS_STATEMENTS; i++) {
-        sqlite3_finalize(own->source.statements[i]);
-        own->source.statements[i] = NULL;
-    }
-    own->source.layout = layout;
+    if (own->schema->look(&own->source.db, &layout, err) < 0)
+        return err->code;
+    if (memcmp(&layout, &own->source.layout, sizeof(layout)) == 0)
+        return 0;
+    return tfs_fail(err, -ESTALE,
+                    "another program changed what the tables of the database say since it was "
+                    "read");
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -137,21 +132,16 @@ static struct tfs_chunk unread_chunk(const struct tfs_rows *own, struct tfs_key 
 static int make_doc(const struct tfs_rows *own, struct tfs_facts *facts, const struct index *index,
                     struct tfs_doc **doc, struct tfs_error *err)
 {
-    struct tfs_doc *empty = NULL;
     struct tfs_edit edit;
 
-    if (tfs_doc_create(facts, &empty, err) < 0)
-        return err->code;
-    if (tfs_edit_open(empty, &edit, err) == 0) {
-        for (size_t i = 0; i < index->count && err->code == 0; i++) {
-            struct tfs_chunk chunk = unread_chunk(own, index->keys[i], own->reading + 1);
-            tfs_edit_put(&edit, &chunk, err);
-        }
-        if (err->code == 0)
-            *doc = tfs_edit_finish(&edit);
-        tfs_edit_release(&edit);
+    tfs_edit_open_empty(facts, &edit, err);
+    for (size_t i = 0; i < index->count && err->code == 0; i++) {
+        struct tfs_chunk chunk = unread_chunk(own, index->keys[i], own->reading + 1);
+        tfs_edit_put(&edit, &chunk, err);
     }
-    tfs_doc_unref(empty);
+    if (err->code == 0)
+        *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
     return err->code;
 }
 
@@ -444,39 +434,13 @@ static int read_another(struct tfs_save *save, struct tfs_rows *own, struct tfs_
     return err->code;
 }
 
-/* The tables say another thing about all rows: nothing that was read before means the same. After a
- * failure they count as they were. */
-static int read_by_layout(struct tfs_save *save, struct tfs_rows *own,
-                          struct tfs_rows_layout layout, struct tfs_doc **doc,
-                          struct tfs_error *err)
-{
-    const struct tfs_rows_layout before = own->source.layout;
-    const uint32_t seen = own->seen;
-
-    set_layout(own, layout);
-    if (read_doc(own, doc, err) == 0)
-        tfs_doc_keep_slots(*doc, save->doc, err);
-    if (err->code < 0) {
-        set_layout(own, before);
-        own->seen = seen;
-    }
-    return err->code;
-}
-
 static int read_again(struct tfs_save *save, struct tfs_rows *own, struct tfs_doc **doc,
                       struct tfs_error *err)
 {
-    struct tfs_rows_layout layout;
-
     if (is_elsewhere(save))
         return read_another(save, own, doc, err);
-    if (tfs_database_snapshot(&own->source.db, err) == 0) {
-        int same = tfs_rows_look(own, &layout, err);
-        if (same == 1)
-            refresh_doc(own, save->doc, doc, err);
-        else if (same == 0)
-            read_by_layout(save, own, layout, doc, err);
-    }
+    if (tfs_database_snapshot(&own->source.db, err) == 0 && tfs_rows_check_layout(own, err) == 0)
+        refresh_doc(own, save->doc, doc, err);
     tfs_database_rollback(&own->source.db);
     return err->code;
 }

@@ -53,8 +53,8 @@ struct tfs_rows_schema {
     int value_max; /* bytes of the longest value that is read; a longer one is EFBIG */
 
     /* Are the tables there that the game needs, and what do they say? *layout was zeroed. Called
-     * again when others changed the database: another layout means that all is read again. EBADMSG,
-     * ENOTSUP. */
+     * again when others changed the database: with another layout it cannot be read until it is
+     * opened anew. EBADMSG, ENOTSUP. */
     int (*look)(struct tfs_database *db, struct tfs_rows_layout *layout, struct tfs_error *err);
     const char *(*sql)(const struct tfs_rows_layout *layout, enum tfs_rows_statement which);
     /* The key in the columns of TFS_ROWS_KEYS. False: it is none, or not the one that its

@@ -145,19 +145,6 @@ static int note_written(void *arg, const struct tfs_chunk *before, const struct 
     return 0;
 }
 
-/* Others changed the database: do its tables mean the same as before? */
-static int check_tables(const struct writing *w)
-{
-    struct tfs_rows_layout layout;
-    int same = tfs_rows_look(w->own, &layout, w->err);
-
-    if (same == 0)
-        return tfs_fail(w->err, -ESTALE,
-                        "another program changed what the tables of the database say since it was "
-                        "read");
-    return same < 0 ? same : 0;
-}
-
 /* The transaction. */
 static int write_rows(struct writing *w)
 {
@@ -171,7 +158,7 @@ static int write_rows(struct writing *w)
         tfs_database_version(db, &version, w->err) == 0)
         w->foreign = version != w->own->seen;
     if (w->err->code == 0 && w->foreign)
-        check_tables(w);
+        tfs_rows_check_layout(w->own, w->err);
     if (w->err->code == 0 && w->own->unsure)
         tfs_database_touch(db, w->err);
     if (w->err->code == 0 && tfs_doc_diff(w->save->doc, w->doc, write_row, w) == 0)

@@ -74,8 +74,8 @@ sqlite3_stmt *tfs_rows_statement(struct tfs_rows *own, enum tfs_rows_statement w
 int tfs_rows_find(struct tfs_rows *own, struct tfs_key key, struct tfs_row *row,
                   struct tfs_error *err);
 void tfs_row_release(struct tfs_row *row);
-/* Looks at the tables again: 1 the layout is what it was, 0 it is *layout now. */
-int tfs_rows_look(struct tfs_rows *own, struct tfs_rows_layout *layout, struct tfs_error *err);
+/* Looks at the tables again. ESTALE: they say another thing about all rows. */
+int tfs_rows_check_layout(struct tfs_rows *own, struct tfs_error *err);
 uint32_t tfs_rows_checksum(struct tfs_span bytes);
 /* The bytes of a chunk that an edit made and no commit has written yet: 1; 0: they are not such.
  * Needs no lock. */
