@@ -389,18 +389,19 @@ int tfs_strip_init(struct tfs_strip *s, struct tfs_columns *columns,
     const size_t count = (size_t)box->sx * box->chunk.z;
 
     *s = (struct tfs_strip){.columns = columns, .box = *box};
-    s->pixels = malloc(count * sizeof(*s->pixels));
+    s->above = malloc((count + (size_t)box->sx) * sizeof(*s->above));
     s->seen = malloc(count * sizeof(*s->seen));
     s->open = malloc(stacks_of(box) * sizeof(*s->open));
     s->columns_of_chunk = malloc(area_of(box) * sizeof(*s->columns_of_chunk));
-    if (s->pixels == NULL || s->seen == NULL || s->open == NULL || s->columns_of_chunk == NULL)
+    if (s->above == NULL || s->seen == NULL || s->open == NULL || s->columns_of_chunk == NULL)
         return tfs_fail_memory(err);
+    s->pixels = s->above + box->sx;
     return find_layers(s, err);
 }
 
 void tfs_strip_release(struct tfs_strip *s)
 {
-    free(s->pixels);
+    free(s->above);
     free(s->seen);
     free(s->open);
     free(s->columns_of_chunk);

@@ -61,6 +61,7 @@ struct tfs_strip {
     struct tfs_columns *columns;
     struct tfs_picture_box box;
     struct tfs_pixel *pixels; /* rows of box.sx, of which there are box.chunk.z, from above */
+    struct tfs_pixel *above;  /* room for a row right before them: the caller's */
 
     /* For columns.c only. */
     struct tfs_seen *seen; /* of each column, stack after stack */

@@ -251,59 +251,49 @@ int tfs_hand_init(struct tfs_hand *h, const struct tfs_picture *picture,
                   struct tfs_columns *columns, struct tfs_error *err)
 {
     *h = (struct tfs_hand){.picture = picture, .drawn = UINT32_MAX};
-    h->above = malloc((size_t)picture->box.sx * sizeof(*h->above));
-    if (tfs_strip_init(&h->strip, columns, &picture->box, err) < 0)
-        return err->code;
-    return h->above == NULL ? tfs_fail_memory(err) : 0;
-}
-
-void tfs_hand_release(struct tfs_hand *h)
-{
-    tfs_strip_release(&h->strip);
-    free(h->above);
+    return tfs_strip_init(&h->strip, columns, &picture->box, err);
 }
 
 /* Makes the strip, and sets the row above it where that is seen; above the first one there is
  * nothing. */
 static int go_to(struct tfs_hand *h, uint32_t number)
 {
-    const size_t width = (size_t)h->strip.box.sx, last = width * (h->strip.box.chunk.z - 1);
+    struct tfs_strip *strip = &h->strip;
+    const size_t width = (size_t)strip->box.sx, last = width * (strip->box.chunk.z - 1);
     const bool lit = h->picture->kind->type == TFS_PNG_RGB8;
 
     if (h->err.code < 0 || h->drawn == number)
         return h->err.code;
     if (lit && number > 0 && h->drawn != number - 1)
-        tfs_strip_make(&h->strip, number - 1, &h->err);
+        tfs_strip_make(strip, number - 1, &h->err);
     if (lit && number > 0)
-        memcpy(h->above, h->strip.pixels + last, width * sizeof(*h->above));
+        memcpy(strip->above, strip->pixels + last, width * sizeof(*strip->above));
     else
-        memset(h->above, 0, width * sizeof(*h->above));
+        memset(strip->above, 0, width * sizeof(*strip->above));
     h->drawn = number;
-    return h->err.code < 0 ? h->err.code : tfs_strip_make(&h->strip, number, &h->err);
+    return h->err.code < 0 ? h->err.code : tfs_strip_make(strip, number, &h->err);
 }
 
 void tfs_hand_row(void *hand, uint32_t row, uint8_t *samples)
 {
     struct tfs_hand *h = hand;
     const struct tfs_picture_box *box = &h->strip.box;
-    const uint32_t within = row % box->chunk.z;
 
     if (go_to(h, row / box->chunk.z) < 0) {
         memset(samples, 0, tfs_png_row_size(&h->picture->shape));
         return;
     }
-    const struct tfs_pixel *pixels = h->strip.pixels + within * box->sx;
-    h->picture->kind->paint(h->picture, pixels, within > 0 ? pixels - box->sx : h->above, samples);
+    const struct tfs_pixel *pixels = h->strip.pixels + row % box->chunk.z * box->sx;
+    h->picture->kind->paint(h->picture, pixels, pixels - box->sx, samples);
 }
 
-static int write_rows(const struct tfs_picture *p, const struct tfs_doc *doc,
-                      struct tfs_columns *columns, struct tfs_buf *out, struct tfs_error *err)
+static int write_rows(const struct tfs_picture *p, struct tfs_columns *columns, struct tfs_buf *out,
+                      struct tfs_error *err)
 {
     const unsigned threads = tfs_strip_threads(&p->box);
     struct tfs_hand hands[TFS_PNG_THREADS_MAX] = {{.picture = p}};
     void *args[TFS_PNG_THREADS_MAX];
 
-    (void)doc;
     for (unsigned i = 0; i < threads && err->code == 0; i++) {
         args[i] = &hands[i];
         tfs_hand_init(&hands[i], p, columns, err);
@@ -313,7 +303,7 @@ static int write_rows(const struct tfs_picture *p, const struct tfs_doc *doc,
     for (unsigned i = 0; i < threads; i++) {
         if (err->code == 0 && hands[i].err.code < 0)
             *err = hands[i].err;
-        tfs_hand_release(&hands[i]);
+        tfs_strip_release(&hands[i].strip);
     }
     return err->code;
 }
@@ -329,8 +319,12 @@ static int picture_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
     if (tfs_picture_open(save, doc, at, &p, err) < 0)
         return err->code;
     if (tfs_columns_lock(save, doc, &columns, err) == 0) {
-        if (measure(&p, columns, err) == 0 && set_tones(&p, err) == 0)
-            (p.reduced ? tfs_overview_write : write_rows)(&p, doc, columns, out, err);
+        if (measure(&p, columns, err) == 0 && set_tones(&p, err) == 0) {
+            if (p.reduced)
+                tfs_overview_write(&p, doc, columns, out, err);
+            else
+                write_rows(&p, columns, out, err);
+        }
         tfs_columns_unlock(columns);
     }
     free(p.tones);

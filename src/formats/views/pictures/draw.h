@@ -46,16 +46,13 @@ int tfs_overview_write(const struct tfs_picture *picture, const struct tfs_doc *
 /* What one thread draws with. */
 struct tfs_hand {
     const struct tfs_picture *picture;
-    struct tfs_strip strip;
-    struct tfs_pixel *above; /* the row above the strip */
-    uint32_t drawn;          /* which strip it is */
-    struct tfs_error err;    /* what follows a failure is black */
+    struct tfs_strip strip; /* to be released, after a failure, too */
+    uint32_t drawn;         /* which strip it is */
+    struct tfs_error err;   /* what follows a failure is black */
 };
 
-/* To be released after a failure, too. */
 int tfs_hand_init(struct tfs_hand *hand, const struct tfs_picture *picture,
                   struct tfs_columns *columns, struct tfs_error *err);
-void tfs_hand_release(struct tfs_hand *hand);
 /* Draws a row of columns: a pixel each. */
 void tfs_hand_row(void *hand, uint32_t row, uint8_t *samples);
 

@@ -73,7 +73,7 @@ static int add_part(struct drawing *d, struct tfs_error *err)
             }
     if (err->code == 0)
         *err = hand.err;
-    tfs_hand_release(&hand);
+    tfs_strip_release(&hand.strip);
     return err->code;
 }
 

@@ -42,7 +42,7 @@ extern const struct tfs_lens tfs_map_tile_lens;
 /* What their numbers are below (tfs_file.count); 0 where there is no map, the tree lists none, and
  * where pictures have them all, unless TFS_CELLS_TILED. */
 uint32_t tfs_picture_tiles(const struct tfs_tree *tree, const struct tfs_doc *doc);
-extern const struct tfs_family tfs_heightmap_tiles, tfs_map_tiles;
+extern const struct tfs_family tfs_picture_tile_names;
 
 /* 1 where there are pictures of each column; 0 where there is no map, above 8,192 pixels a side. */
 uint32_t tfs_picture_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
@@ -104,12 +104,12 @@ static inline bool tfs_column_add(struct tfs_column *column, uint32_t y,
 #define TFS_HEIGHTMAP_TILES                                                                        \
     {                                                                                              \
         .path = "heightmaps/", .lens = &tfs_heightmap_tile_lens, .count = tfs_picture_tiles,       \
-        .family = &tfs_heightmap_tiles                                                             \
+        .family = &tfs_picture_tile_names                                                             \
     }
 #define TFS_MAP_TILES                                                                              \
     {                                                                                              \
         .path = "maps/", .lens = &tfs_map_tile_lens, .count = tfs_picture_tiles,                   \
-        .family = &tfs_map_tiles                                                                   \
+        .family = &tfs_picture_tile_names                                                                   \
     }
 
 #endif

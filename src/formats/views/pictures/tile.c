@@ -31,7 +31,7 @@ static const struct tfs_doc_areas *tiles_of(const struct tfs_cells_kind *kind,
 static bool lists_tiles(const struct tfs_tree *tree)
 {
     for (unsigned i = 0; i < tree->root.count; i++)
-        if (tree->root.files[i].family == &tfs_map_tiles)
+        if (tree->root.files[i].family == &tfs_picture_tile_names)
             return true;
     return false;
 }
@@ -147,48 +147,33 @@ static int chunk_changed(void *arg, const struct tfs_chunk *before, const struct
     return 0;
 }
 
-/* Tiles with a chunk that changed. The caller knows that nothing else changed them. */
-static bool find_changes(const struct tfs_cells_kind *kind, const struct tfs_doc *before,
+/* Heights count from the bottom of the save, and its top shades the ground. Chunks of another size
+ * make other tiles. */
+static bool same_height(const struct tfs_cells_kind *kind, const struct tfs_doc *before,
+                        const struct tfs_doc *after)
+{
+    struct tfs_picture_box a, b;
+
+    return tfs_picture_box(kind, before, &a) && tfs_picture_box(kind, after, &b) &&
+           a.chunk.x == b.chunk.x && a.chunk.z == b.chunk.z && a.y == b.y && a.sy == b.sy;
+}
+
+/* Tiles with a chunk that changed, where nothing else changes them. */
+static bool tiles_change(const struct tfs_tree *tree, const struct tfs_doc *before,
                          const struct tfs_doc *after, uint32_t count, bool *changed)
 {
-    const struct tfs_voxel_size chunk = tfs_cells_size(kind, after);
-    struct changes changes = {.before = tiles_of(kind, before),
-                              .after = tiles_of(kind, after),
+    const struct tfs_voxel_size chunk = tfs_cells_size(tree->cells, after);
+    struct changes changes = {.before = tiles_of(tree->cells, before),
+                              .after = tiles_of(tree->cells, after),
                               .x = tfs_picture_tile_chunks(chunk.x),
                               .z = tfs_picture_tile_chunks(chunk.z),
                               .count = count,
                               .changed = changed};
 
-    if (changes.before == NULL || changes.after == NULL)
+    if (!same_height(tree->cells, before, after) || changes.before == NULL || changes.after == NULL)
         return false;
     tfs_doc_diff(before, after, chunk_changed, &changes);
     return true;
 }
 
-/* Heights count from the bottom of the save, and so does what shades the ground. Chunks of another
- * size make other tiles. */
-static bool same_height(const struct tfs_cells_kind *kind, const struct tfs_doc *before,
-                        const struct tfs_doc *after, bool top)
-{
-    struct tfs_picture_box a, b;
-
-    return tfs_picture_box(kind, before, &a) && tfs_picture_box(kind, after, &b) &&
-           a.chunk.x == b.chunk.x && a.chunk.z == b.chunk.z && a.y == b.y && (!top || a.sy == b.sy);
-}
-
-static bool heights_change(const struct tfs_tree *tree, const struct tfs_doc *before,
-                           const struct tfs_doc *after, uint32_t count, bool *changed)
-{
-    return same_height(tree->cells, before, after, false) &&
-           find_changes(tree->cells, before, after, count, changed);
-}
-
-static bool maps_change(const struct tfs_tree *tree, const struct tfs_doc *before,
-                        const struct tfs_doc *after, uint32_t count, bool *changed)
-{
-    return same_height(tree->cells, before, after, true) &&
-           find_changes(tree->cells, before, after, count, changed);
-}
-
-const struct tfs_family tfs_heightmap_tiles = {tile_name, tile_find, heights_change};
-const struct tfs_family tfs_map_tiles = {tile_name, tile_find, maps_change};
+const struct tfs_family tfs_picture_tile_names = {tile_name, tile_find, tiles_change};
