@@ -78,13 +78,11 @@ struct adding {
 static int adding_open(struct tfs_save *save, struct tfs_doc *base, struct tfs_facts *facts,
                        size_t room, struct adding *a, struct tfs_error *err)
 {
-    struct tfs_doc *empty = NULL;
-
     *a = (struct adding){.save = save, .facts = facts, .room = room};
-    if (base == NULL && tfs_doc_create(facts, &empty, err) < 0)
-        return err->code;
-    tfs_edit_open(base == NULL ? empty : base, &a->edit, err);
-    tfs_doc_unref(empty);
+    if (base == NULL)
+        tfs_edit_open_empty(facts, &a->edit, err);
+    else
+        tfs_edit_open(base, &a->edit, err);
     a->chunks = reallocarray(NULL, room + 1, sizeof(*a->chunks));
     if (a->chunks == NULL)
         tfs_fail_memory(err);

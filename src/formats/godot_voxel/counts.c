@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/save/document_pages.h"
+
 /* A chunk in few bytes. */
 struct summary {
     uint8_t version; /* 0: no block that decodes */
@@ -308,7 +310,7 @@ static int make_level(struct updating *u, uint32_t number, struct tfs_godot_leve
     const size_t first = tfs_doc_lower_bound(u->doc, start);
     const size_t end = first + tfs_doc_group_count(u->doc, number);
 
-    tfs_doc_group_each(u->doc, number, add_chunk, &(struct looking){u->cache, level});
+    tfs_doc_walk(u->doc, number, add_chunk, &(struct looking){u->cache, level});
     for (size_t i = first; i < end && i - first < LOOKED_FOR && level->version == 0; i++) {
         struct tfs_cells *cells;
         if (tfs_cells_make(u->save, u->doc, tfs_doc_at(u->doc, i), 0, &cells, u->err) < 0)

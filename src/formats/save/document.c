@@ -357,8 +357,3 @@ size_t tfs_doc_group_count(const struct tfs_doc *doc, uint32_t group)
 
     return end - tfs_doc_group_begin(doc, group);
 }
-
-int tfs_doc_group_each(const struct tfs_doc *doc, uint32_t group, tfs_doc_chunk_fn each, void *arg)
-{
-    return tfs_doc_walk(doc, group, each, arg);
-}

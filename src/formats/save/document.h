@@ -149,11 +149,6 @@ size_t tfs_doc_lower_bound(const struct tfs_doc *doc, struct tfs_key key);
 size_t tfs_doc_group_begin(const struct tfs_doc *doc, uint32_t group);
 size_t tfs_doc_group_count(const struct tfs_doc *doc, uint32_t group);
 
-/* Calls `each` for the chunks of a group, in the order of their keys, until it gives something else
- * than 0, which is the result. */
-typedef int (*tfs_doc_chunk_fn)(void *arg, const struct tfs_chunk *chunk);
-int tfs_doc_group_each(const struct tfs_doc *doc, uint32_t group, tfs_doc_chunk_fn each, void *arg);
-
 /* Smallest and greatest chunk coordinate of a group; false without chunks. They are found once, of
  * the first 64 groups that are asked for. */
 bool tfs_doc_bounds(const struct tfs_doc *doc, uint32_t group, struct tfs_key *low,

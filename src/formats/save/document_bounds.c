@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "base/refs.h"
+
 #define GROUPS_MAX 64 /* whose bounds are remembered */
 
 /* Of one group after the other; shared by documents with the same keys. */
@@ -18,14 +20,13 @@ struct tfs_doc_bounds {
 struct tfs_doc_bounds *tfs_doc_bounds_ref(struct tfs_doc_bounds *bounds)
 {
     if (bounds != NULL)
-        atomic_fetch_add_explicit(&bounds->refs, 1, memory_order_relaxed);
+        tfs_refs_add(&bounds->refs);
     return bounds;
 }
 
 void tfs_doc_bounds_unref(struct tfs_doc_bounds *bounds)
 {
-    while (bounds != NULL &&
-           atomic_fetch_sub_explicit(&bounds->refs, 1, memory_order_acq_rel) == 1) {
+    while (bounds != NULL && tfs_refs_drop(&bounds->refs)) {
         struct tfs_doc_bounds *next = bounds->next;
         free(bounds);
         bounds = next;

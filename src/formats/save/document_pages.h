@@ -36,8 +36,10 @@ struct tfs_position {
 
 struct tfs_position tfs_doc_locate(const struct tfs_doc *doc, struct tfs_key key);
 
-/* tfs_doc_group_each, for those that look at every chunk after each edit: the compiler puts `each`
- * into the loop. */
+/* Calls `each` for the chunks of a group, in the order of their keys, until it gives something else
+ * than 0, which is the result. For those that look at every chunk after each edit: the compiler
+ * puts `each` into the loop. */
+typedef int (*tfs_doc_chunk_fn)(void *arg, const struct tfs_chunk *chunk);
 static inline int tfs_doc_walk(const struct tfs_doc *doc, uint32_t group, tfs_doc_chunk_fn each,
                                void *arg)
 {

@@ -13,14 +13,14 @@
 
 #include "base/array.h"
 #include "base/refs.h"
+#include "base/words.h"
 #include "formats/save/document_pages.h"
 
 /* Those that were ever met. */
 struct tfs_area_numbers {
     atomic_uint refs;
-    pthread_mutex_t lock;   /* of what follows */
-    struct tfs_area *items; /* by key */
-    size_t count;
+    pthread_mutex_t lock; /* of what follows */
+    struct tfs_words keys;
 };
 
 struct tfs_area_numbers *tfs_area_numbers_create(void)
@@ -45,7 +45,7 @@ void tfs_area_numbers_unref(struct tfs_area_numbers *numbers)
     if (numbers == NULL || !tfs_refs_drop(&numbers->refs))
         return;
     pthread_mutex_destroy(&numbers->lock);
-    free(numbers->items);
+    tfs_words_release(&numbers->keys);
     free(numbers);
 }
 
@@ -66,29 +66,16 @@ static int compare(const void *a, const void *b)
     return tfs_key_compare(((const struct tfs_area *)a)->key, ((const struct tfs_area *)b)->key);
 }
 
-/* The first that is not below the key. */
-static size_t locate(const struct tfs_area *items, size_t count, struct tfs_key key)
-{
-    size_t low = 0, high = count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tfs_key_compare(items[middle].key, key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 bool tfs_doc_areas_find(const struct tfs_doc_areas *areas, struct tfs_key area, uint32_t *number)
 {
-    const size_t at = locate(areas->items, areas->count, area);
+    const struct tfs_area wanted = {.key = area};
+    const struct tfs_area *found =
+        areas->count == 0 ? NULL
+                          : bsearch(&wanted, areas->items, areas->count, sizeof(wanted), compare);
 
-    if (at == areas->count || tfs_key_compare(areas->items[at].key, area) != 0)
-        return false;
-    *number = areas->items[at].number;
-    return true;
+    if (found != NULL)
+        *number = found->number;
+    return found != NULL;
 }
 
 /* ---- the areas of a document ----------------------------------------------------------------- */
@@ -143,37 +130,20 @@ static bool gather(const struct tfs_doc *doc, int32_t x, int32_t z, struct tfs_d
     return true;
 }
 
-/* The caller holds the lock. */
-static bool give_number(struct tfs_area_numbers *numbers, struct tfs_area *area)
-{
-    const size_t at = locate(numbers->items, numbers->count, area->key);
-
-    if (at == numbers->count || compare(&numbers->items[at], area) != 0) {
-        struct tfs_area *items = tfs_array_grow(numbers->items, numbers->count, sizeof(*items));
-        if (items == NULL)
-            return false;
-        for (size_t i = numbers->count; i > at; i--)
-            items[i] = items[i - 1];
-        items[at] = (struct tfs_area){area->key, (uint32_t)numbers->count};
-        numbers->items = items;
-        numbers->count++;
-    }
-    area->number = numbers->items[at].number;
-    return true;
-}
-
 static bool give_numbers(struct tfs_area_numbers *numbers, struct tfs_doc_areas *areas)
 {
-    bool given = true;
+    struct tfs_error err = {0};
 
     pthread_mutex_lock(&numbers->lock);
-    for (size_t i = 0; i < areas->count && given; i++) {
-        given = give_number(numbers, &areas->items[i]);
-        if (areas->items[i].number >= areas->end)
-            areas->end = areas->items[i].number + 1;
+    for (size_t i = 0; i < areas->count && err.code == 0; i++) {
+        struct tfs_area *area = &areas->items[i];
+        tfs_words_add(&numbers->keys,
+                      (struct tfs_span){(const uint8_t *)&area->key, sizeof(area->key)},
+                      &area->number, &err);
+        areas->end = area->number >= areas->end ? area->number + 1 : areas->end;
     }
     pthread_mutex_unlock(&numbers->lock);
-    return given;
+    return err.code == 0;
 }
 
 static bool list_by_number(struct tfs_doc_areas *areas)
@@ -191,13 +161,13 @@ static bool list_by_number(struct tfs_doc_areas *areas)
 struct tfs_doc_areas *tfs_doc_areas_ref(struct tfs_doc_areas *areas)
 {
     if (areas != NULL)
-        atomic_fetch_add_explicit(&areas->refs, 1, memory_order_relaxed);
+        tfs_refs_add(&areas->refs);
     return areas;
 }
 
 void tfs_doc_areas_unref(struct tfs_doc_areas *areas)
 {
-    if (areas == NULL || atomic_fetch_sub_explicit(&areas->refs, 1, memory_order_acq_rel) > 1)
+    if (areas == NULL || !tfs_refs_drop(&areas->refs))
         return;
     free(areas->items);
     free(areas->keys);
