@@ -44,7 +44,21 @@ static const struct tfs_cells_kind kind = {
     .planes = &plane, .count = 1, .size = {SIDE, SIDE, SIDE}, .decode = decode, .release = release};
 static const struct tfs_tree tree = {.cells = &kind};
 
-static struct tfs_doc *make_doc(void)
+static unsigned fetches;
+
+static size_t fetch(struct tfs_save *from, struct tfs_chunk *chunks, size_t count,
+                    struct tfs_error *e)
+{
+    (void)from, (void)e;
+    fetches++;
+    for (size_t i = 0; i < count; i++)
+        chunks[i].flags &= ~(uint32_t)TFS_CHUNK_UNREAD_ALL;
+    return count;
+}
+
+static const struct tfs_container container = {.fetch = fetch};
+
+static struct tfs_doc *make_doc(uint32_t flags)
 {
     struct tfs_facts *facts;
     struct tfs_doc *empty;
@@ -55,6 +69,7 @@ static struct tfs_doc *make_doc(void)
     ck_assert_int_eq(tfs_edit_open(empty, &edit, &err), 0);
     for (int32_t i = 0; i < LAYERS * ROW * ROW; i++) {
         struct tfs_chunk chunk = {.key = {0, i % ROW, i / ROW / ROW, i / ROW % ROW},
+                                  .flags = flags,
                                   .slot = TFS_SLOT_NONE};
         ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &err), 0);
     }
@@ -75,8 +90,8 @@ static void show(struct tfs_doc *doc)
 
 static void setup(void)
 {
-    save = (struct tfs_save){.tree = &tree};
-    show(make_doc());
+    save = (struct tfs_save){.tree = &tree, .container = &container};
+    show(make_doc(0));
     failure = 0;
     atomic_store(&decoded, 0);
     tfs_error_reset(&err);
@@ -141,6 +156,21 @@ START_TEST(layers_of_one_chunk_are_not_those_of_another)
     check_read(TFS_NPY_HEAD, 4096);
     show_chunk(5);
     check_read(TFS_NPY_HEAD, 4096);
+}
+END_TEST
+
+/* To lock a database for each row costs more than the row. */
+START_TEST(chunks_of_a_line_are_fetched_in_one_go)
+{
+    uint8_t values[2 * SIDE * SIDE];
+
+    tfs_doc_unref((struct tfs_doc *)(uintptr_t)array.doc);
+    show(make_doc(TFS_CHUNK_UNREAD));
+    for (size_t i = 0; i < ROW; i++)
+        ck_assert_int_eq(tfs_kept_layers(&array, tfs_doc_at(array.doc, i), 3, 4, values, &err), 0);
+    ck_assert_uint_eq(fetches, 1);
+    ck_assert_uint_eq(atomic_load(&decoded), ROW);
+    ck_assert_uint_eq(tfs_array_value(values, 2, 0), ROW);
 }
 END_TEST
 
@@ -232,7 +262,7 @@ START_TEST(layers_of_another_document_are_others)
     struct tfs_doc *old = (struct tfs_doc *)(uintptr_t)array.doc;
 
     read_on(0, LAYER_BYTES + PIECE);
-    show(make_doc());
+    show(make_doc(0));
     tfs_doc_unref(old);
     ck_assert_uint_eq(cost(layer_at(1), PIECE), ROW * ROW);
     ck_assert_uint_eq(cost(layer_at(2), PIECE), ROW * ROW);
@@ -297,6 +327,7 @@ static Suite *kept_suite(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, layers_of_one_chunk_are_not_those_of_another);
+    tcase_add_test(tcase, chunks_of_a_line_are_fetched_in_one_go);
     tcase_add_test(tcase, values_that_became_wider_are_read_again);
     tcase_add_test(tcase, layers_have_every_range);
     tcase_add_test(tcase, layers_are_decoded_once);

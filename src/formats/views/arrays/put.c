@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "formats/views/arrays/array.h"
+#include "formats/views/arrays/kept.h"
 #include "formats/views/arrays/numbers.h"
 
 #define SLAB_MAX  ((uint64_t)4 << 20) /* bytes of chunks that are read at a time */
@@ -51,7 +52,7 @@ static int read_all(const struct tfs_array *a, const struct tfs_chunk *chunk, ui
                     struct tfs_error *err)
 {
     if (chunk != NULL && (chunk->flags & TFS_CHUNK_DAMAGED) == 0)
-        return tfs_array_layers(a, chunk, 0, a->sides[0], values, err);
+        return tfs_kept_layers(a, chunk, 0, a->sides[0], values, err);
     tfs_values_fill(values, a->width, tfs_array_volume(a), a->empty);
     return 0;
 }
