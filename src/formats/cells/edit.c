@@ -182,24 +182,44 @@ void tfs_cells_edit_close(struct tfs_cells_edit *e)
 
 /* ---- planes ---------------------------------------------------------------------------------- */
 
+/* Memory for values of a plane, where it has none of its own: *is_new then. */
+static int own_plane(struct tfs_cells_edit *e, unsigned plane, bool *is_new, struct tfs_error *err)
+{
+    struct tfs_cells_plane *p = &e->planes[plane];
+
+    *is_new = p->values == NULL || !tfs_cells_edit_owns(e, plane);
+    if (!*is_new)
+        return 0;
+    p->values = malloc(e->before->count * tfs_plane_size(&p->form));
+    p->filled = false;
+    return p->values == NULL ? tfs_fail_memory(err) : 0;
+}
+
 int tfs_cells_edit_plane(struct tfs_cells_edit *e, unsigned plane, struct tfs_error *err)
 {
     const struct tfs_cells_plane *before = &e->before->planes[plane];
     struct tfs_cells_plane *p = &e->planes[plane];
     const size_t size = tfs_plane_size(&p->form), count = e->before->count;
-
-    if (p->values != NULL && tfs_cells_edit_owns(e, plane))
-        return 0;
-    p->values = malloc(count * size);
-    if (p->values == NULL)
-        return tfs_fail_memory(err);
-    p->filled = false;
     const bool had = before->values != NULL && before->form.width == p->form.width;
+    bool is_new;
+
+    if (own_plane(e, plane, &is_new, err) < 0 || !is_new)
+        return err->code;
     if (had && !before->filled)
         memcpy(p->values, before->values, count * size);
     else
         tfs_plane_set_all(p, 0, count, had ? tfs_plane_get(before, 0) : p->form.empty);
     return 0;
+}
+
+int tfs_cells_edit_empty(struct tfs_cells_edit *e, unsigned plane, struct tfs_error *err)
+{
+    struct tfs_cells_plane *p = &e->planes[plane];
+    bool is_new;
+
+    if (own_plane(e, plane, &is_new, err) == 0)
+        tfs_plane_set_all(p, 0, e->before->count, p->form.empty);
+    return err->code;
 }
 
 int tfs_cells_edit_width(struct tfs_cells_edit *e, unsigned plane, unsigned width,
@@ -327,16 +347,17 @@ int tfs_cells_edit_clear(struct tfs_cells_edit *e, size_t first, size_t count,
 
 static void mark_used(const struct tfs_cells_plane *plane, size_t count, bool *used)
 {
-    for (size_t i = 0; i < count; i++)
-        used[tfs_plane_get(plane, i)] = true;
+    const uint32_t *entries = plane->values;
+
+    for (size_t i = 0; i < (plane->filled ? 1 : count); i++)
+        used[entries[i]] = true;
 }
 
 /* The table without entries that lost their last voxel, then new names by their first use. */
 static void renumber(struct tfs_cells_edit *e, const bool *before, const bool *after,
                      uint32_t *entries, uint32_t *to)
 {
-    struct tfs_cells_plane *plane = &e->planes[0];
-    uint32_t count = 0;
+    uint32_t *voxels = e->planes[0].values, count = 0;
 
     for (uint32_t i = 0; i < e->entry_count; i++)
         to[i] = NONE;
@@ -346,12 +367,12 @@ static void renumber(struct tfs_cells_edit *e, const bool *before, const bool *a
             entries[count++] = e->entries[i];
         }
     for (size_t i = 0; i < e->before->count; i++) {
-        const uint32_t entry = (uint32_t)tfs_plane_get(plane, i);
+        const uint32_t entry = voxels[i];
         if (to[entry] == NONE) {
             to[entry] = count;
             entries[count++] = e->entries[entry];
         }
-        tfs_plane_set(plane, i, to[entry]);
+        voxels[i] = to[entry];
     }
     e->entry_count = count;
 }

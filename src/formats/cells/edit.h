@@ -53,6 +53,8 @@ bool tfs_cells_edit_owns(const struct tfs_cells_edit *e, unsigned plane);
 /* Makes values of the plane that can be set, one of each voxel: what it has, or empty ones where
  * the chunk lacks it. */
 int tfs_cells_edit_plane(struct tfs_cells_edit *e, unsigned plane, struct tfs_error *err);
+/* The same of values that are all empty. */
+int tfs_cells_edit_empty(struct tfs_cells_edit *e, unsigned plane, struct tfs_error *err);
 /* The same of values that have so many bytes from now on, all empty where that is another number.
  * EBADMSG with a sentence. */
 int tfs_cells_edit_width(struct tfs_cells_edit *e, unsigned plane, unsigned width,

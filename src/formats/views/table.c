@@ -543,19 +543,18 @@ static int set_odd(struct reading *r, struct tfs_voxel_row *row, struct tfs_erro
 static int begin_field(struct reading *r, struct field *f, struct tfs_error *err)
 {
     const struct tfs_cells *before = r->edit.before;
-    struct tfs_cells_plane *plane = &r->edit.planes[f->plane];
+    const struct tfs_plane_form *form = &r->edit.planes[f->plane].form;
     const struct tfs_line width = r->reader.depths[f->column];
 
-    if (width.text.data != NULL ? tfs_cells_take_width(&r->edit, f->plane, width, err) < 0
-                                : tfs_cells_edit_plane(&r->edit, f->plane, err) < 0)
+    if (width.text.data != NULL && tfs_cells_take_width(&r->edit, f->plane, width, err) < 0)
+        return err->code;
+    if ((tfs_cells_named(before) != NULL ? tfs_cells_edit_plane : tfs_cells_edit_empty)(
+            &r->edit, f->plane, err) < 0)
         return err->code;
     r->edit.written |= 1u << f->plane;
-    f->named = plane->form.kind == TFS_PLANE_NAMES;
+    f->named = form->kind == TFS_PLANE_NAMES;
     if (!f->named)
-        f->rules =
-            tfs_plane_rules(&before->kind->planes[f->plane], &plane->form, before->size, f->range);
-    if (tfs_cells_named(before) == NULL)
-        tfs_plane_set_all(plane, 0, before->count, plane->form.empty);
+        f->rules = tfs_plane_rules(&before->kind->planes[f->plane], form, before->size, f->range);
     return 0;
 }
 
