@@ -95,6 +95,12 @@ struct tfs_lens {
      * having all of them: for files that may be too large for that. NULL: there is only get. */
     tfs_range_fn get_range;
 
+    /* The same as a reference to bytes that are in memory anyway. NULL: they are not; ask
+     * get_range. A copy of each is a fifth of the bench row "a region into NumPy". NULL: there are
+     * none. */
+    struct tfs_blob *(*share)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                              uint64_t offset, uint64_t size);
+
     /* These bytes were given: gets ready what comes behind them, if somebody reads on. By a thread
      * that has time, beside all others. NULL: there is nothing to do. */
     void (*read_ahead)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,

@@ -117,6 +117,27 @@ static void check_read(uint64_t offset, uint64_t size)
     tfs_buf_release(&expected);
 }
 
+/* A part of a layer that is kept is given without a copy. */
+START_TEST(layers_are_shared_with_who_reads_them)
+{
+    const uint64_t size = tfs_array_size(&array);
+    struct tfs_buf copy = {0};
+    struct tfs_blob *first = tfs_kept_share(&array, size - 100, 100);
+    struct tfs_blob *again = tfs_kept_share(&array, size - 50, 500);
+
+    ck_assert_ptr_eq(first->data + 50, again->data);
+    ck_assert_uint_eq(again->size, 50);
+    ck_assert_int_eq(tfs_array_range(&array, size - 100, 100, &copy, &err), 0);
+    ck_assert(tfs_span_equal(tfs_buf_span(&copy), tfs_blob_span(first)));
+    ck_assert_ptr_null(tfs_kept_share(&array, size, 1));
+    ck_assert_ptr_null(tfs_kept_share(&array, 0, 10));
+    ck_assert_ptr_null(tfs_kept_share(&array, TFS_NPY_HEAD + LAYER_BYTES - 1, 2));
+    tfs_buf_release(&copy);
+    tfs_blob_unref(first);
+    tfs_blob_unref(again);
+}
+END_TEST
+
 /* Chunks that are decoded to read these bytes. */
 static unsigned cost(uint64_t offset, uint64_t size)
 {
@@ -329,6 +350,7 @@ static Suite *kept_suite(void)
     tcase_add_test(tcase, layers_of_one_chunk_are_not_those_of_another);
     tcase_add_test(tcase, chunks_of_a_line_are_fetched_in_one_go);
     tcase_add_test(tcase, values_that_became_wider_are_read_again);
+    tcase_add_test(tcase, layers_are_shared_with_who_reads_them);
     tcase_add_test(tcase, layers_have_every_range);
     tcase_add_test(tcase, layers_are_decoded_once);
     tcase_add_test(tcase, layers_are_ready_for_who_reads_on);

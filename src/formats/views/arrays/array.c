@@ -137,6 +137,16 @@ int tfs_array_get_range(struct tfs_save *save, const struct tfs_doc *doc, struct
                                                       : tfs_kept_range(&a, offset, size, out, err);
 }
 
+struct tfs_blob *tfs_array_share(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                                 uint64_t offset, uint64_t size)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_array a;
+
+    return tfs_array_open(&a, save, doc, at, &ignored) < 0 ? NULL
+                                                           : tfs_kept_share(&a, offset, size);
+}
+
 void tfs_array_read_ahead(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                           uint64_t offset, uint64_t size)
 {

@@ -57,9 +57,9 @@ struct tfs_kept {
     pthread_mutex_t lock;   /* of what follows; nothing is decoded under it */
     struct layer layers[LAYERS];
     unsigned next_layer;
-    struct chunk chunks[CHUNK_SETS * CHUNK_WAYS];
-    unsigned next_chunk; /* the place that is emptied when there are too many bytes */
-    size_t bytes;        /* of chunks */
+    struct chunk *chunks; /* CHUNK_SETS times CHUNK_WAYS; NULL: none was kept so far */
+    unsigned next_chunk;  /* the place that is emptied when there are too many bytes */
+    size_t bytes;         /* of chunks */
 };
 
 /* NULL: no memory. */
@@ -122,10 +122,17 @@ static struct chunk *places_of(struct tfs_kept *kept, struct tfs_key key)
 static void keep_chunk(struct tfs_kept *kept, const struct name *name,
                        const struct tfs_chunk *chunk, uint8_t *values, size_t size)
 {
-    struct chunk *places = places_of(kept, chunk->key);
     unsigned i = 0;
 
     pthread_mutex_lock(&kept->lock);
+    if (kept->chunks == NULL)
+        kept->chunks = calloc(CHUNK_SETS * CHUNK_WAYS, sizeof(*kept->chunks));
+    if (kept->chunks == NULL) {
+        pthread_mutex_unlock(&kept->lock);
+        free(values);
+        return;
+    }
+    struct chunk *places = places_of(kept, chunk->key);
     while (i < CHUNK_WAYS && places[i].values != NULL)
         i++;
     struct chunk *c = &places[i < CHUNK_WAYS ? i : kept->next_chunk++ % CHUNK_WAYS];
@@ -143,9 +150,9 @@ static void keep_chunk(struct tfs_kept *kept, const struct name *name,
 static bool copy_chunk(struct tfs_kept *kept, const struct name *name,
                        const struct tfs_chunk *chunk, size_t offset, size_t size, uint8_t *out)
 {
-    const struct chunk *c = places_of(kept, chunk->key), *end = c + CHUNK_WAYS;
-
     pthread_mutex_lock(&kept->lock);
+    const struct chunk *c = kept->chunks != NULL ? places_of(kept, chunk->key) : NULL;
+    const struct chunk *end = c != NULL ? c + CHUNK_WAYS : NULL;
     while (c < end && (c->values == NULL || tfs_key_compare(c->chunk.key, chunk->key) != 0 ||
                        !is_same(&c->name, name) || !tfs_chunk_is(&c->chunk, chunk)))
         c++;
@@ -370,6 +377,25 @@ int tfs_kept_range(const struct tfs_array *a, uint64_t offset, uint64_t size, st
     return err->code < 0 ? err->code : tfs_buf_check(out, err);
 }
 
+struct tfs_blob *tfs_kept_share(const struct tfs_array *a, uint64_t offset, uint64_t size)
+{
+    const uint64_t whole = tfs_array_size(a), layer = layer_size(a);
+    struct tfs_error ignored = {0};
+    struct tfs_blob *part = NULL;
+
+    if (offset < TFS_NPY_HEAD || offset >= whole)
+        return NULL;
+    const uint64_t from = (offset - TFS_NPY_HEAD) % layer;
+    size = size < whole - offset ? size : whole - offset;
+    if (size > layer - from)
+        return NULL;
+    struct tfs_blob *bytes = layer_of(a, (offset - TFS_NPY_HEAD) / layer);
+    if (bytes != NULL)
+        tfs_blob_slice(bytes, (struct tfs_span){bytes->data + from, (size_t)size}, &part, &ignored);
+    tfs_blob_unref(bytes);
+    return part;
+}
+
 /* Is the layer lacking behind two that are kept, and is there a place for it? */
 static bool is_wanted(struct tfs_kept *kept, const struct name *name)
 {
@@ -409,8 +435,9 @@ void tfs_kept_free(struct tfs_kept *kept)
         return;
     for (unsigned i = 0; i < LAYERS; i++)
         tfs_blob_unref(kept->layers[i].bytes);
-    for (unsigned i = 0; i < CHUNK_SETS * CHUNK_WAYS; i++)
+    for (unsigned i = 0; kept->chunks != NULL && i < CHUNK_SETS * CHUNK_WAYS; i++)
         forget_chunk(kept, &kept->chunks[i]);
+    free(kept->chunks);
     tfs_buf_release(&kept->spare);
     pthread_mutex_destroy(&kept->lock);
     pthread_mutex_destroy(&kept->making);

@@ -22,6 +22,8 @@ int tfs_kept_layers(const struct tfs_array *a, const struct tfs_chunk *chunk, ui
 /* As tfs_array_range, of the array of a group. */
 int tfs_kept_range(const struct tfs_array *a, uint64_t offset, uint64_t size, struct tfs_buf *out,
                    struct tfs_error *err);
+/* The same as a part of one layer that is kept; NULL: they are none. */
+struct tfs_blob *tfs_kept_share(const struct tfs_array *a, uint64_t offset, uint64_t size);
 /* These bytes were read. Decodes the layer behind them if that is where a reader goes, and no layer
  * that another one reads has to go for it. */
 void tfs_kept_ahead(const struct tfs_array *a, uint64_t offset, uint64_t size);
