@@ -195,6 +195,15 @@ START_TEST(chunks_of_a_line_are_fetched_in_one_go)
 }
 END_TEST
 
+/* That of the first chunk begins where that of all chunks does. */
+START_TEST(layers_of_all_chunks_are_not_those_of_the_first)
+{
+    check_read(TFS_NPY_HEAD, 4096);
+    array.chunks[0] = array.chunks[1] = array.chunks[2] = 1;
+    check_read(TFS_NPY_HEAD, 4096);
+}
+END_TEST
+
 /* What a block says that could not be read for a moment may widen all values of its level. */
 START_TEST(values_that_became_wider_are_read_again)
 {
@@ -349,6 +358,7 @@ static Suite *kept_suite(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, layers_of_one_chunk_are_not_those_of_another);
     tcase_add_test(tcase, chunks_of_a_line_are_fetched_in_one_go);
+    tcase_add_test(tcase, layers_of_all_chunks_are_not_those_of_the_first);
     tcase_add_test(tcase, values_that_became_wider_are_read_again);
     tcase_add_test(tcase, layers_are_shared_with_who_reads_them);
     tcase_add_test(tcase, layers_have_every_range);

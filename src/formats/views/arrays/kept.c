@@ -33,7 +33,8 @@ struct name {
     uint64_t index;   /* of a layer */
     uint64_t version; /* of the document; 0: of a chunk */
     uint64_t empty;
-    struct tfs_key low; /* of a layer; of a chunk its group alone */
+    struct tfs_key low; /* of the array of a layer; of a chunk its group alone */
+    uint64_t size;      /* of that: the array of a chunk may begin where that of all does */
     uint32_t plane;
     uint16_t kind;
     uint16_t width;
@@ -80,15 +81,24 @@ static struct tfs_kept *kept_of(struct tfs_save *save)
     return none;
 }
 
-static struct name name_of(const struct tfs_array *a, uint64_t version, uint64_t index)
+static struct name name_of_chunk(const struct tfs_array *a)
 {
-    return (struct name){.index = index,
-                         .version = version,
-                         .empty = a->empty,
-                         .low = version != 0 ? a->low : (struct tfs_key){.group = a->low.group},
+    return (struct name){.empty = a->empty,
+                         .low.group = a->low.group,
                          .plane = a->plane,
                          .kind = (unsigned char)a->kind,
                          .width = (uint16_t)a->width};
+}
+
+static struct name name_of_layer(const struct tfs_array *a, uint64_t index)
+{
+    struct name name = name_of_chunk(a);
+
+    name.index = index;
+    name.version = a->doc->version;
+    name.low = a->low;
+    name.size = tfs_array_size(a);
+    return name;
 }
 
 static bool is_same(const struct name *a, const struct name *b)
@@ -167,7 +177,7 @@ static int decode_chunk(struct tfs_kept *kept, const struct tfs_array *a,
                         const struct tfs_chunk *chunk, const struct tfs_chunk *fetched,
                         struct tfs_error *err)
 {
-    const struct name name = name_of(a, 0, 0);
+    const struct name name = name_of_chunk(a);
     const size_t size = tfs_array_volume(a) * a->width;
     uint8_t *values = malloc(size);
 
@@ -186,7 +196,7 @@ static int decode_chunk(struct tfs_kept *kept, const struct tfs_array *a,
 static void decode_chunks(struct tfs_kept *kept, const struct tfs_array *a,
                           const struct tfs_chunk *chunk)
 {
-    const struct name name = name_of(a, 0, 0);
+    const struct name name = name_of_chunk(a);
     const int64_t end = (int64_t)chunk->key.x + (int64_t)(FILE_PAGE / tfs_array_row(a));
     const struct tfs_chunk *chunks[TOGETHER];
     struct tfs_chunk fetched[TOGETHER];
@@ -223,7 +233,7 @@ int tfs_kept_layers(const struct tfs_array *a, const struct tfs_chunk *chunk, ui
 {
     const size_t layer = (size_t)(a->sides[1] * tfs_array_row(a));
     const size_t offset = from * layer, size = (to - from) * layer;
-    const struct name name = name_of(a, 0, 0);
+    const struct name name = name_of_chunk(a);
     struct tfs_kept *kept = kept_of(a->save);
 
     if (kept != NULL && copy_chunk(kept, &name, chunk, offset, size, values))
@@ -339,7 +349,7 @@ static struct tfs_blob *kept_layer(struct tfs_kept *kept, const struct name *nam
 static struct tfs_blob *layer_of(const struct tfs_array *a, uint64_t index)
 {
     struct tfs_kept *kept = layer_size(a) <= LAYER_MAX ? kept_of(a->save) : NULL;
-    const struct name name = name_of(a, a->doc->version, index);
+    const struct name name = name_of_layer(a, index);
     struct tfs_blob *layer = kept != NULL ? kept_layer(kept, &name) : NULL;
 
     if (layer != NULL || kept == NULL)
@@ -417,7 +427,7 @@ void tfs_kept_ahead(const struct tfs_array *a, uint64_t offset, uint64_t size)
     if (layer < AHEAD_MIN || layer > LAYER_MAX || end <= TFS_NPY_HEAD)
         return;
     const uint64_t last = end - 1 - TFS_NPY_HEAD;
-    const struct name next = name_of(a, a->doc->version, last / layer + 1);
+    const struct name next = name_of_layer(a, last / layer + 1);
     struct tfs_kept *kept = kept_of(a->save);
     /* Requests of the layer before, whose place this one takes, have all been answered in the last
      * quarters. Who waits for another layer does not wait for this one, too. */
