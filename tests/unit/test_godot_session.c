@@ -676,6 +676,39 @@ START_TEST(array_cut_to_nothing_while_it_is_taken_is_another_text)
 }
 END_TEST
 
+/* Between the edit and its commit another program writes the row. */
+static int put_before_others(struct tfs_save *opened, struct tfs_edit *doc, struct tfs_at at,
+                             struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    const int result = array_lens->put(opened, doc, at, text, put, err);
+
+    run("UPDATE blocks SET vb = (SELECT vb FROM blocks WHERE loc != '-50,-1,-50,0' LIMIT 1)"
+        " WHERE loc = '-50,-1,-50,0'");
+    return result;
+}
+
+START_TEST(array_whose_edit_was_set_aside_is_told_so_until_it_is_opened_again)
+{
+    static struct tfs_lens lens;
+
+    ck_assert_int_eq(setenv("XDG_STATE_HOME", scratch_dir, 1), 0);
+    open_with_lens(&lens);
+    ck_assert_int_eq(put(CHANNEL, "depth 16\nfill 3\n"), 0);
+    lens.put = put_before_others;
+    struct tfs_handle *writer = open_path(ARRAY, O_RDWR);
+    ck_assert_int_eq(write_text(writer, 128, "\7"), 0);
+    ck_assert_int_eq(sync_file(writer), -ESTALE);
+    lens.put = array_lens->put;
+    ck_assert_int_eq(sync_file(writer), -ESTALE);
+    ck_assert_int_eq(close_file(writer), -ESTALE);
+    writer = open_path(ARRAY, O_RDWR);
+    ck_assert_int_eq(write_text(writer, 128, "\7"), 0);
+    ck_assert_int_eq(close_file(writer), 0);
+    tfs_session_close(session);
+    session = NULL;
+}
+END_TEST
+
 static bool edits;
 
 /* While the rest of a page is made, somebody else changes what the array shows. */
@@ -747,6 +780,7 @@ static Suite *godot_session_suite(void)
     tcase_add_test(tcase, removal_waits_until_the_lock_is_gone);
     tcase_add_test(tcase, appended_line_takes_the_removal_of_its_chunk_along);
     tcase_add_test(tcase, array_cut_to_nothing_while_it_is_taken_is_another_text);
+    tcase_add_test(tcase, array_whose_edit_was_set_aside_is_told_so_until_it_is_opened_again);
     tcase_add_test(tcase, array_page_that_is_made_while_others_edit_takes_nothing_back);
     tcase_add_test(tcase, session_shows_an_array_as_it_was_as_soon_as_a_close_was_refused);
     tcase_add_checked_fixture(away, setup, teardown);

@@ -28,7 +28,7 @@ struct tfs_open_array {
     uint64_t version;     /* that document's, also where a copy stands for it */
     struct tfs_sparse *pages;
     uint64_t limit; /* bytes */
-    int failed;     /* why a write is there in part; 0: none is */
+    int failed;     /* why a write is there in part, or what was taken is set aside; 0: neither */
     int refused;    /* what a close answered, which shows no more; others of the same file come */
     bool dirty;     /* something was written since it was taken last */
     bool told;      /* what they say was refused, and the log says so */

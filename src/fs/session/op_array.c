@@ -235,7 +235,10 @@ static int take_pages(struct tfs_work *work, const struct tfs_open_array *array,
     struct tfs_written written = tfs_sparse_written(array->pages);
 
     if (array->failed < 0)
-        return tfs_fail(err, array->failed, "a write to this file failed");
+        return tfs_fail(err, array->failed,
+                        array->failed == -ESTALE
+                            ? "what was written to this array is set aside: open it again"
+                            : "a write to this file failed");
     if (past_why != NULL)
         return tfs_fail(err, -ESTALE, "%s", past_why);
     if (array->pages->base != NULL && has_moved_away(work->branch, &array->node))
@@ -283,9 +286,9 @@ static void take_answer(const struct tfs_work *work, struct tfs_sparse *pages, i
     pages->busy = false;
     if (array->pages != pages)
         return;
-    array->refused = tell && is_let_go(work, work->inode) ? result : 0;
-    array->dirty = result < 0 && array->refused == 0;
     array->told = array->told || tell;
+    array->refused = result < 0 && array->told && is_let_go(work, work->inode) ? result : 0;
+    array->dirty = result < 0 && array->refused == 0;
     if (result == 0)
         accept(work->branch->session, work->inode);
 }

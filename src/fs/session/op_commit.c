@@ -358,9 +358,17 @@ static void end_handle(struct tfs_session *s, struct tfs_handle *handle)
         end_name(s, inode);
 }
 
-/* What was accepted is foreign, and set aside: it is not what the handle goes on from. */
+/* What was accepted is foreign, and set aside: nobody goes on from it. */
 static void part(struct tfs_handle *handle)
 {
+    struct tfs_open_array *array = handle->inode->array;
+
+    if (array != NULL) {
+        array->failed = -ESTALE;
+        array->dirty = true;
+    }
+    if (handle->draft == NULL)
+        return;
     handle->gone = true;
     handle->draft->state = TFS_DRAFT_REFUSED;
 }
@@ -376,7 +384,7 @@ static void settle_commit(struct tfs_job *job)
     pthread_mutex_lock(&s->lock);
     if (job->result == 0 && handle->draft != NULL)
         tfs_draft_saved(handle->draft, work->writes);
-    if (job->undone && handle->draft != NULL)
+    if (job->undone)
         part(handle);
     handle->jobs--;
     end_handle(s, handle);
