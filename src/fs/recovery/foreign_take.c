@@ -77,10 +77,12 @@ static int skip_files(const struct tfs_journal_text *text, struct tfs_span *payl
 struct place {
     struct tfs_key key;
     bool common;
-    bool looked;
-    uint64_t now;    /* if looked: the sum of what the document has there */
-    size_t record;   /* that said something of it last, counted from 1 */
-    const char *why; /* what that said is left; NULL: it is taken, or held */
+    uint64_t now; /* the sum of what the document has there */
+    /* What a record said of it last: */
+    size_t record;      /* counted from 1 */
+    bool made, removed; /* made: there was none */
+    bool held;          /* the document says it already */
+    const char *why;    /* it is left; NULL: it is taken */
 };
 
 struct places {
@@ -157,24 +159,17 @@ int tfs_foreign_list(const struct tfs_journal_text *text, tfs_foreign_left_fn ea
 
 /* ---- what becomes of an entry ---------------------------------------------------------------- */
 
-/* A chunk of one record, or what is common. */
-struct verdict {
-    struct place *place;
-    bool made, removed; /* made: there was none */
-    bool held;          /* the document says it already */
-    const char *why;    /* it is left; NULL: it is taken */
-};
-
 struct taking {
     struct tfs_save *save;
     const struct tfs_journal_text *text;
     struct tfs_edit edit;
     struct places places;
+    struct place *common; /* the last of them */
     bool force;
-    struct verdict *verdicts; /* of the record that is taken */
-    size_t record, count, at;
-    uint64_t common;   /* the sum of what the document has */
-    uint64_t leans_on; /* the same of what the record was made on */
+    size_t record;        /* that is taken */
+    struct place **named; /* by that */
+    size_t count;
+    uint64_t leans_on; /* the sum of what was common when it was made */
 };
 
 static uint64_t sum_after(const struct tfs_record_entry *entry)
@@ -182,17 +177,6 @@ static uint64_t sum_after(const struct tfs_record_entry *entry)
     if (entry->removed)
         return TFS_SUM_NONE;
     return tfs_record_sum(entry->chunk.blob, entry->chunk.extra, entry->chunk.tag);
-}
-
-static uint64_t look_at(const struct taking *t, struct place *place)
-{
-    if (place->common)
-        return t->common;
-    if (!place->looked)
-        place->now =
-            tfs_record_sum_chunk(t->save, tfs_doc_find(tfs_edit_doc(&t->edit), place->key));
-    place->looked = true;
-    return place->now;
 }
 
 static const char *reason(const struct taking *t, const struct tfs_record_entry *entry,
@@ -215,25 +199,23 @@ static const char *reason(const struct taking *t, const struct tfs_record_entry 
 static int compare(void *arg, const struct tfs_record_entry *entry, struct tfs_error *err)
 {
     struct taking *t = arg;
-    struct verdict *grown = tfs_array_grow(t->verdicts, t->count, sizeof(*grown));
 
-    if (grown == NULL)
-        return tfs_fail_memory(err);
-    t->verdicts = grown;
     t->leans_on = entry->common ? entry->replaces : t->leans_on;
     if (entry->stays)
         return 0;
-    struct place *place = find_place(&t->places, entry);
+    struct place *place = find_place(&t->places, entry),
+                 **grown = tfs_array_grow(t->named, t->count, sizeof(*grown));
+    if (grown == NULL)
+        return tfs_fail_memory(err);
     if (place->record == t->record)
         return tfs_fail(err, -EBADMSG, "a record of the journal names a chunk twice");
+    t->named = grown;
+    grown[t->count++] = place;
     place->record = t->record;
-    const uint64_t now = look_at(t, place);
-    const bool held = now == sum_after(entry);
-    grown[t->count++] = (struct verdict){.place = place,
-                                         .made = !entry->removed && entry->replaces == TFS_SUM_NONE,
-                                         .removed = entry->removed,
-                                         .held = held,
-                                         .why = held ? NULL : reason(t, entry, now)};
+    place->made = !entry->removed && entry->replaces == TFS_SUM_NONE;
+    place->removed = entry->removed;
+    place->held = place->now == sum_after(entry);
+    place->why = place->held ? NULL : reason(t, entry, place->now);
     return 0;
 }
 
@@ -243,27 +225,28 @@ static void check_moves(struct taking *t)
     bool made = false, removed = false, whole = true;
 
     for (size_t i = 0; i < t->count; i++) {
-        const struct verdict *v = &t->verdicts[i];
-        made = made || v->made;
-        removed = removed || v->removed;
-        whole = whole && !((v->made || v->removed) && v->why != NULL);
+        const struct place *p = t->named[i];
+        made = made || p->made;
+        removed = removed || p->removed;
+        whole = whole && !((p->made || p->removed) && p->why != NULL);
     }
     for (size_t i = 0; i < t->count && made && removed && !whole; i++) {
-        struct verdict *v = &t->verdicts[i];
-        if ((v->made || v->removed) && v->why == NULL && !v->held)
-            v->why = partial;
+        struct place *p = t->named[i];
+        if ((p->made || p->removed) && p->why == NULL && !p->held)
+            p->why = partial;
     }
 }
 
 /* Chunks mean what the names beside them say. */
 static void check_names(struct taking *t)
 {
-    if (t->force || t->leans_on == TFS_SUM_UNKNOWN || t->leans_on == t->common)
+    if (t->force || t->leans_on == TFS_SUM_UNKNOWN || t->leans_on == t->common->now)
         return;
-    for (size_t i = 0; i < t->count; i++)
-        if (!t->verdicts[i].place->common && !t->verdicts[i].held && !t->verdicts[i].removed &&
-            t->verdicts[i].why == NULL)
-            t->verdicts[i].why = leaning;
+    for (size_t i = 0; i < t->count; i++) {
+        struct place *p = t->named[i];
+        if (!p->common && !p->held && !p->removed && p->why == NULL)
+            p->why = leaning;
+    }
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
@@ -271,14 +254,11 @@ static void check_names(struct taking *t)
 static int take(void *arg, const struct tfs_record_entry *entry, struct tfs_error *err)
 {
     struct taking *t = arg;
+    struct place *place = entry->stays ? NULL : find_place(&t->places, entry);
 
-    if (entry->stays)
+    if (place == NULL || place->why != NULL || place->held)
         return 0;
-    const struct verdict *v = &t->verdicts[t->at++];
-    v->place->why = v->why;
-    if (v->why != NULL || v->held)
-        return 0;
-    *(entry->common ? &t->common : &v->place->now) = sum_after(entry);
+    place->now = sum_after(entry);
     /* Its place in the save is that of the save. */
     const struct tfs_chunk *old = tfs_doc_find(tfs_edit_doc(&t->edit), entry->chunk.key);
     struct tfs_record_entry placed = *entry;
@@ -291,7 +271,7 @@ static int take_record(struct taking *t, struct tfs_span payload, struct tfs_err
 {
     struct timespec when;
 
-    t->count = t->at = 0;
+    t->count = 0;
     t->leans_on = TFS_SUM_UNKNOWN;
     if (skip_files(t->text, &payload, err) < 0 ||
         tfs_record_read(t->text->bytes, payload, compare, t, &when, err) < 0)
@@ -301,12 +281,28 @@ static int take_record(struct taking *t, struct tfs_span payload, struct tfs_err
     return tfs_record_read(t->text->bytes, payload, take, t, &when, err);
 }
 
-static int take_all(struct taking *t, struct tfs_error *err)
+/* What is common has a place though no record changes it. */
+static int look_at_places(struct taking *t, struct tfs_error *err)
 {
+    const struct tfs_record_entry common = {.common = true};
+    struct tfs_doc *doc = t->save->doc;
     struct timespec last;
     size_t edits;
 
-    list_places(t->text, &t->places, &last, &edits, err);
+    if (add_place(&t->places, &common, err) < 0 ||
+        list_places(t->text, &t->places, &last, &edits, err) < 0)
+        return err->code;
+    t->common = find_place(&t->places, &common);
+    for (struct place *p = t->places.items; p != t->common; p++)
+        p->now = tfs_record_sum_chunk(t->save, tfs_doc_find(doc, p->key));
+    t->common->now = tfs_record_sum_common(doc);
+    return 0;
+}
+
+static int take_all(struct taking *t, struct tfs_error *err)
+{
+    if (look_at_places(t, err) < 0)
+        return err->code;
     for (size_t i = 0; i < t->text->count && err->code == 0; i++) {
         t->record = i + 1;
         if (t->text->records[i].kind == TFS_JOURNAL_EDIT)
@@ -323,17 +319,10 @@ struct checking {
     struct tfs_error *err;
 };
 
-static void leave(struct taking *t, const struct tfs_record_entry *entry)
-{
-    struct place *place = find_place(&t->places, entry);
-
-    if (place != NULL)
-        place->why = misfit;
-}
-
 /* What the save cannot hold is left as it was. */
 static int check_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
+    const struct tfs_record_entry entry = {.chunk.key = after != NULL ? after->key : before->key};
     const struct checking *c = arg;
     struct tfs_error why = {0};
 
@@ -341,7 +330,7 @@ static int check_chunk(void *arg, const struct tfs_chunk *before, const struct t
         return 0;
     if (why.code == -ENOMEM)
         return tfs_fail_memory(c->err);
-    leave(c->t, &(struct tfs_record_entry){.chunk.key = after != NULL ? after->key : before->key});
+    find_place(&c->t->places, &entry)->why = misfit;
     return before != NULL ? tfs_edit_put(&c->t->edit, before, c->err)
                           : tfs_edit_remove(&c->t->edit, after->key, c->err);
 }
@@ -352,7 +341,7 @@ static void check_common(struct taking *t)
 
     if (tfs_recovery_check_common(t->save, tfs_edit_doc(&t->edit), &why) == 0)
         return;
-    leave(t, &(struct tfs_record_entry){.common = true});
+    t->common->why = misfit;
     tfs_edit_common(&t->edit, t->save->doc->common);
 }
 
@@ -392,8 +381,7 @@ int tfs_foreign_take(struct tfs_save *save, const struct tfs_journal_text *text,
                      tfs_foreign_left_fn left, void *arg, struct tfs_doc **doc,
                      struct tfs_error *err)
 {
-    struct taking t = {
-        .save = save, .text = text, .force = force, .common = tfs_record_sum_common(save->doc)};
+    struct taking t = {.save = save, .text = text, .force = force};
 
     if (tfs_edit_open(save->doc, &t.edit, err) < 0)
         return err->code;
@@ -404,7 +392,7 @@ int tfs_foreign_take(struct tfs_save *save, const struct tfs_journal_text *text,
     }
     tfs_doc_unref(made);
     tfs_edit_release(&t.edit);
-    free(t.verdicts);
+    free(t.named);
     free(t.places.items);
     return err->code;
 }
