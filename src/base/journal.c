@@ -43,6 +43,7 @@ struct tfs_journal {
     uint64_t size;    /* of what was appended whole */
     uint64_t durable; /* of it, what the last sync made so */
     bool broken;
+    bool marked;
 };
 
 static const char ending[] = ".terrainfs-journal";
@@ -262,6 +263,7 @@ int tfs_journal_create(const char *path, const struct stat *like, struct tfs_has
         write_file(name, like, tfs_buf_span(&content), &made->file, err) < 0)
         goto out;
     made->size = made->durable = content.size;
+    made->marked = mark != NULL && mark->begun;
     *journal = made;
     made = NULL;
 out:
@@ -329,18 +331,6 @@ int tfs_journal_append(struct tfs_journal *journal, enum tfs_journal_kind kind,
     return err->code;
 }
 
-int tfs_journal_append_done(struct tfs_journal *journal, struct tfs_hash finished,
-                            struct tfs_error *err)
-{
-    struct tfs_buf payload = {0};
-
-    put_hash(&payload, finished);
-    if (tfs_buf_check(&payload, err) == 0)
-        tfs_journal_append(journal, TFS_JOURNAL_DONE, tfs_buf_span(&payload), err);
-    tfs_buf_release(&payload);
-    return err->code;
-}
-
 int tfs_journal_sync(struct tfs_journal *journal, struct tfs_error *err)
 {
     if (check_whole(journal, err) < 0)
@@ -353,6 +343,32 @@ int tfs_journal_sync(struct tfs_journal *journal, struct tfs_error *err)
     journal->broken = true;
     cut(journal, journal->durable);
     return err->code;
+}
+
+void tfs_journal_mark(struct tfs_journal *journal)
+{
+    struct tfs_error ignored = {0};
+
+    if (journal != NULL)
+        journal->marked =
+            tfs_journal_append(journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &ignored) == 0;
+}
+
+void tfs_journal_done(struct tfs_journal *journal, struct tfs_hash finished)
+{
+    struct tfs_error ignored = {0};
+    struct tfs_buf payload = {0};
+
+    put_hash(&payload, finished);
+    if (journal != NULL && journal->marked && tfs_buf_check(&payload, &ignored) == 0 &&
+        tfs_journal_append(journal, TFS_JOURNAL_DONE, tfs_buf_span(&payload), &ignored) == 0)
+        tfs_journal_sync(journal, &ignored);
+    tfs_buf_release(&payload);
+}
+
+bool tfs_journal_marked(const struct tfs_journal *journal)
+{
+    return journal->marked;
 }
 
 bool tfs_journal_broken(const struct tfs_journal *journal)

@@ -65,11 +65,18 @@ int tfs_journal_print(struct tfs_hash save, const struct tfs_journal_record *rec
  * the journal is broken and takes nothing more. EFBIG above TFS_JOURNAL_MAX. */
 int tfs_journal_append(struct tfs_journal *journal, enum tfs_journal_kind kind,
                        struct tfs_span payload, struct tfs_error *err);
-int tfs_journal_append_done(struct tfs_journal *journal, struct tfs_hash finished,
-                            struct tfs_error *err);
 /* Makes all records durable. After a failure those since the last sync are cut off, and the journal
  * is broken: what the disk holds of it is not known, so it must be replaced by a new one. */
 int tfs_journal_sync(struct tfs_journal *journal, struct tfs_error *err);
+
+/* A rewrite of the save begins, and has made this, which is durable then. That the journal cannot
+ * take it does not hold up the rewrite: after a crash right behind it the edits would be foreign,
+ * though the save holds them. Without the mark the journal does not hear of what was made either:
+ * edits would be applied to a save that holds them, on top of later ones. NULL is legal. */
+void tfs_journal_mark(struct tfs_journal *journal);
+void tfs_journal_done(struct tfs_journal *journal, struct tfs_hash finished);
+/* Has it the mark of the last rewrite that began? */
+bool tfs_journal_marked(const struct tfs_journal *journal);
 
 bool tfs_journal_broken(const struct tfs_journal *journal);
 uint64_t tfs_journal_size(const struct tfs_journal *journal);

@@ -376,9 +376,9 @@ static inline bool tfs_container_has_files(const struct tfs_container *container
 }
 
 /* The keeper of a journal hears what a rewrite of the save made before it takes the old one's
- * place; a failure ends the commit. NULL: nobody does. */
+ * place. NULL: nobody does. */
 struct tfs_rewrite {
-    int (*finished)(void *arg, struct tfs_hash hash, struct tfs_error *err);
+    void (*finished)(void *arg, struct tfs_hash hash);
     /* The same of one of several files; hash: all 0 when the file is to be removed. `whole`: it has
      * all that the document says of it, and not only what it gains. */
     void (*wrote)(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole);

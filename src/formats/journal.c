@@ -503,17 +503,18 @@ void tfs_record_wrote_put(struct tfs_buf *payload, struct tfs_record_file file, 
     tfs_buf_u8(payload, whole);
 }
 
-int tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, bool whole,
-                     struct tfs_error *err)
+void tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, bool whole)
 {
+    struct tfs_error ignored = {0};
     struct tfs_buf payload = {0};
 
-    tfs_record_wrote_put(&payload, file, whole);
-    if (tfs_buf_check(&payload, err) == 0 &&
-        tfs_journal_append(journal, TFS_JOURNAL_FILE, tfs_buf_span(&payload), err) == 0)
-        tfs_journal_sync(journal, err);
+    if (journal == NULL)
+        return;
+    tfs_record_wrote_put(&payload, file, whole && tfs_journal_marked(journal));
+    if (tfs_buf_check(&payload, &ignored) == 0 &&
+        tfs_journal_append(journal, TFS_JOURNAL_FILE, tfs_buf_span(&payload), &ignored) == 0)
+        tfs_journal_sync(journal, &ignored);
     tfs_buf_release(&payload);
-    return err->code;
 }
 
 int tfs_record_wrote_take(struct tfs_span payload, struct tfs_record_file *file, bool *whole)
@@ -564,46 +565,25 @@ bool tfs_journal_spared(int code)
            code == -ENOTSUP || code == -ENAMETOOLONG;
 }
 
-/* The keeper of the journal of one commit. */
-struct commit_journal {
-    struct tfs_journal *journal; /* NULL: there is none */
-    bool marked;
-};
-
 static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
 {
-    const struct commit_journal *c = arg;
-    struct tfs_error ignored = {0};
-
-    if (!tfs_journal_broken(c->journal))
-        (void)tfs_record_wrote(c->journal, (struct tfs_record_file){file, hash}, whole && c->marked,
-                               &ignored);
+    tfs_record_wrote(arg, (struct tfs_record_file){file, hash}, whole);
 }
 
-static int on_finished(void *arg, struct tfs_hash hash, struct tfs_error *err)
+static void on_finished(void *arg, struct tfs_hash hash)
 {
-    const struct commit_journal *c = arg;
-    struct tfs_error ignored = {0};
-
-    (void)err;
-    if (c->marked && tfs_journal_append_done(c->journal, hash, &ignored) == 0)
-        (void)tfs_journal_sync(c->journal, &ignored);
-    return 0;
+    tfs_journal_done(arg, hash);
 }
 
-/* With the mark of a rewrite, where that can be had, and what each file is about to be. */
+/* The journal, where there is one, hears what each file is about to be. */
 static int commit_by(struct tfs_save *save, struct tfs_doc *doc, struct tfs_journal *journal,
                      struct tfs_error *err)
 {
     const struct tfs_rewrite before = save->rewrite;
-    struct commit_journal c = {.journal = journal};
-    struct tfs_error ignored = {0};
 
-    if (journal != NULL) {
-        c.marked =
-            tfs_journal_append(journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &ignored) == 0;
-        save->rewrite = (struct tfs_rewrite){on_finished, on_wrote, &c};
-    }
+    tfs_journal_mark(journal);
+    if (journal != NULL)
+        save->rewrite = (struct tfs_rewrite){on_finished, on_wrote, journal};
     const int result = save->container->commit(save, doc, err);
     save->rewrite = before;
     tfs_journal_close(journal);

@@ -87,10 +87,10 @@ struct tfs_record_file {
 int tfs_record_files(struct tfs_span *record, struct tfs_record_file **files, size_t *count,
                      struct tfs_error *err);
 
-/* A FILE: this is written now, and is about to take its place. */
+/* A FILE: this is written now, and is about to take its place. To be durable in the journal, as
+ * tfs_journal_done; NULL is legal. */
 void tfs_record_wrote_put(struct tfs_buf *payload, struct tfs_record_file file, bool whole);
-int tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, bool whole,
-                     struct tfs_error *err);
+void tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, bool whole);
 int tfs_record_wrote_take(struct tfs_span payload, struct tfs_record_file *file, bool *whole);
 
 /* Commits `doc` for a caller that keeps no journal. Where that changes several files, they are

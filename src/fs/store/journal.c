@@ -71,19 +71,11 @@ size_t tfs_store_journal_edits(struct tfs_store *store)
     return edits;
 }
 
-/* `journal` takes the place of the one there was. It was made with the mark of a rewrite under
- * way. */
-static void set_journal(struct tfs_store *store, struct tfs_journal *journal)
-{
-    tfs_journal_close(store->journal);
-    store->journal = journal;
-    store->holds_mark = store->marked.begun;
-}
-
 static void let_go(struct tfs_store *store)
 {
     pthread_mutex_lock(&store->journal_lock);
-    set_journal(store, NULL);
+    tfs_journal_close(store->journal);
+    store->journal = NULL;
     pthread_mutex_unlock(&store->journal_lock);
     set_journaled(store, NULL, NULL);
     count_edits(store, 0);
@@ -177,8 +169,10 @@ static int create_journal(struct tfs_store *store, struct tfs_error *err)
 
     pthread_mutex_lock(&store->journal_lock);
     if (tfs_journal_create(store->journal_beside, &store->st, store->hash, &store->marked,
-                           store->first, &journal, err) == 0)
-        set_journal(store, journal);
+                           store->first, &journal, err) == 0) {
+        tfs_journal_close(store->journal);
+        store->journal = journal;
+    }
     pthread_mutex_unlock(&store->journal_lock);
     return err->code;
 }
@@ -261,36 +255,26 @@ bool tfs_store_journal_is_full(struct tfs_store *store)
 
 /* ---- when the save follows ------------------------------------------------------------------- */
 
-/* That the journal does not hear of it does not hold up the rewrite: after a crash right behind it
- * the edits would be set aside as files, though the save holds them. */
-static int on_finished(void *arg, struct tfs_hash hash, struct tfs_error *err)
+static void on_finished(void *arg, struct tfs_hash hash)
 {
     struct tfs_store *store = arg;
-    struct tfs_error ignored = {0};
 
-    (void)err;
     pthread_mutex_lock(&store->journal_lock);
     store->marked.done = true;
     store->marked.finished = hash;
-    if (store->journal != NULL && store->holds_mark && !tfs_journal_broken(store->journal) &&
-        tfs_journal_append_done(store->journal, hash, &ignored) == 0)
-        (void)tfs_journal_sync(store->journal, &ignored);
+    tfs_journal_done(store->journal, hash);
     pthread_mutex_unlock(&store->journal_lock);
-    return 0;
 }
 
 /* The same of one of several files. */
 static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
 {
     struct tfs_store *store = arg;
-    struct tfs_error ignored = {0};
 
     pthread_mutex_lock(&store->journal_lock);
     if (store->marked.begun)
         tfs_record_wrote_put(&store->marked.wrote, (struct tfs_record_file){file, hash}, whole);
-    if (store->journal != NULL && !tfs_journal_broken(store->journal))
-        (void)tfs_record_wrote(store->journal, (struct tfs_record_file){file, hash},
-                               whole && store->holds_mark, &ignored);
+    tfs_record_wrote(store->journal, (struct tfs_record_file){file, hash}, whole);
     pthread_mutex_unlock(&store->journal_lock);
 }
 
@@ -303,11 +287,7 @@ void tfs_store_journal_mark(struct tfs_store *store)
     (void)find_hash(store, &ignored);
     pthread_mutex_lock(&store->journal_lock);
     store->marked = (struct tfs_journal_mark){.begun = true};
-    /* Also one that belongs to the save before this one. Without the mark it does not hear of the
-     * new save either: edits would be applied to it that it holds, on top of later ones. */
-    store->holds_mark =
-        store->journal != NULL &&
-        tfs_journal_append(store->journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &ignored) == 0;
+    tfs_journal_mark(store->journal); /* also one that belongs to the save before this one */
     pthread_mutex_unlock(&store->journal_lock);
     store->journal_marked = store->journal_edits;
     if (store->journal_state == TFS_JOURNAL_LEADS &&

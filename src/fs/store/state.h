@@ -86,7 +86,6 @@ struct tfs_store {
     pthread_mutex_t journal_lock;
     struct tfs_journal *journal;    /* NULL: none. Set by the thread */
     struct tfs_journal_mark marked; /* what the rewrite under way has come to */
-    bool holds_mark;                /* the journal has the mark of that */
 
     /* The thread's own. */
     pthread_t thread;
