@@ -62,34 +62,22 @@ static void disown(struct tfs_recovery *r, const char *why)
     snprintf(r->why, sizeof(r->why), "%s", why);
 }
 
-static int find_ours(struct tfs_recovery *r, struct tfs_error *err)
+/* Edits of others that say what the save says are nobody's loss: the program that wrote them into
+ * the save was killed before it could say so. */
+static int find_edits(struct tfs_recovery *r, struct tfs_error *err)
 {
     struct tfs_error misfit = {0};
 
-    if (tfs_recovery_apply(r, false, &r->doc, &r->count, &misfit) == 0 && !may_write(r->save))
-        tfs_recovery_read_again(r, &misfit);
+    if (tfs_recovery_apply(r, false, &r->doc, &r->count, &misfit) == 0 &&
+        (may_write(r->save) || tfs_recovery_read_again(r, &misfit) == 0))
+        tfs_recovery_apply(r, true, &r->theirs, &r->foreign, &misfit);
     if (misfit.code == -ENOMEM)
         return tfs_fail_memory(err);
     if (misfit.code < 0)
-        disown(r, misfit.text);
-    return 0;
-}
-
-/* Edits that say what the save says are nobody's loss: the program that wrote them into the save
- * was killed before it could say so. */
-static int find_theirs(struct tfs_recovery *r, struct tfs_error *err)
-{
-    struct tfs_error misfit = {0};
-
-    if (r->foreign > 0)
-        return 0;
-    tfs_recovery_apply(r, true, &r->theirs, &r->foreign, &misfit);
-    if (misfit.code == -ENOMEM)
-        return tfs_fail_memory(err);
-    snprintf(r->why, sizeof(r->why), "%s", OTHERS);
-    if (misfit.code < 0)
-        r->foreign = count_edits(&r->text) - r->count;
-    else if (!tfs_recovery_says_more(r, r->theirs))
+        disown(r, r->doc == NULL ? misfit.text : OTHERS);
+    else if (tfs_recovery_says_more(r, r->theirs))
+        snprintf(r->why, sizeof(r->why), "%s", OTHERS);
+    else
         r->foreign = 0;
     return 0;
 }
@@ -218,7 +206,7 @@ static int recover(struct tfs_recovery *r, struct tfs_error *err)
 
     if (result <= 0)
         return result;
-    if (find_ours(r, err) < 0 || find_theirs(r, err) < 0)
+    if (find_edits(r, err) < 0)
         return err->code;
     if (may_write(r->save))
         return restore(r, err);
