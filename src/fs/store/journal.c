@@ -163,13 +163,13 @@ static int find_hash(struct tfs_store *store, struct tfs_error *err)
     return err->code;
 }
 
-static int create_journal(struct tfs_store *store, struct tfs_error *err)
+static int create_journal(struct tfs_store *store, struct tfs_span first, struct tfs_error *err)
 {
     struct tfs_journal *journal = NULL;
 
     pthread_mutex_lock(&store->journal_lock);
-    if (tfs_journal_create(store->journal_beside, &store->st, store->hash, &store->marked,
-                           store->first, &journal, err) == 0) {
+    if (tfs_journal_create(store->journal_beside, &store->st, store->hash, &store->marked, first,
+                           &journal, err) == 0) {
         tfs_journal_close(store->journal);
         store->journal = journal;
     }
@@ -191,8 +191,7 @@ static int begin(struct tfs_store *store, struct tfs_error *err)
         return tfs_fail_memory(err);
     if (make_record(store, store->saved, true, &record, err) == 0 && find_hash(store, err) == 0) {
         store->journal_state = TFS_JOURNAL_UNSURE;
-        store->first = tfs_buf_span(&record);
-        create_journal(store, err);
+        create_journal(store, tfs_buf_span(&record), err);
     }
     tfs_buf_release(&record);
     if (err->code < 0)

@@ -59,7 +59,7 @@ struct tfs_rewrite_work {
     bool started;                 /* else the store's thread writes itself */
     pthread_cond_t work;          /* `state` changed */
     enum tfs_rewrite_state state; /* guarded by the store's lock */
-    struct tfs_doc *doc; /* what is written, until RESTS; NULL: nothing. The thread's own, as: */
+    struct tfs_doc *doc; /* what is written, until RESTS; NULL: nothing. The thread's own */
     int result;          /* from here on: the writer's until ENDED */
     struct tfs_error err;
     int64_t took_ms;
@@ -98,7 +98,6 @@ struct tfs_store {
     struct tfs_job *after;                    /* and for the next one */
     char *journal_beside;                     /* where it lies; NULL: there was none yet */
     struct tfs_doc *journal_base, *journaled; /* set with `journal` */
-    struct tfs_span first;                    /* edit of a journal that is being made */
     uint64_t journal_begun;                   /* its size when it was made */
     enum tfs_journal_state journal_state;
     size_t journal_marked; /* edits before the mark of the rewrite under way */
