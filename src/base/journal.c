@@ -331,15 +331,26 @@ int tfs_journal_append(struct tfs_journal *journal, enum tfs_journal_kind kind,
     return err->code;
 }
 
+/* Nobody finds a file without a name after a crash. */
+static bool has_name(const struct tfs_journal *journal)
+{
+    struct stat st;
+
+    return fstat(journal->file.fd, &st) == 0 && st.st_nlink > 0;
+}
+
 int tfs_journal_sync(struct tfs_journal *journal, struct tfs_error *err)
 {
     if (check_whole(journal, err) < 0)
         return err->code;
-    if (fdatasync(journal->file.fd) == 0) {
+    if (fdatasync(journal->file.fd) < 0) {
+        tfs_fail_errno(err, "the journal cannot be made durable");
+    } else if (!has_name(journal)) {
+        tfs_fail(err, -EIO, "the journal was removed by another program");
+    } else {
         journal->durable = journal->size;
         return 0;
     }
-    tfs_fail_errno(err, "the journal cannot be made durable");
     journal->broken = true;
     cut(journal, journal->durable);
     return err->code;

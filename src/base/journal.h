@@ -65,8 +65,9 @@ int tfs_journal_print(struct tfs_hash save, const struct tfs_journal_record *rec
  * the journal is broken and takes nothing more. EFBIG above TFS_JOURNAL_MAX. */
 int tfs_journal_append(struct tfs_journal *journal, enum tfs_journal_kind kind,
                        struct tfs_span payload, struct tfs_error *err);
-/* Makes all records durable. After a failure those since the last sync are cut off, and the journal
- * is broken: what the disk holds of it is not known, so it must be replaced by a new one. */
+/* Makes all records durable; a journal that others removed cannot be. After a failure those since
+ * the last sync are cut off, and the journal is broken: what the disk holds of it is not known, so
+ * it must be replaced by a new one. */
 int tfs_journal_sync(struct tfs_journal *journal, struct tfs_error *err);
 
 /* A rewrite of the save begins, and has made this, which is durable then. That the journal cannot

@@ -543,6 +543,22 @@ START_TEST(store_sets_edits_aside_whose_journal_others_took_away)
 }
 END_TEST
 
+START_TEST(store_sets_edits_aside_at_the_end_whose_journal_others_took_away)
+{
+    scratch_setup();
+    with_journal = true;
+    restart_in_a_burst();
+    ck_assert_int_eq(setenv("XDG_STATE_HOME", scratch_dir, 1), 0);
+    ck_assert_int_eq(set_chunk(0, "ours"), 0);
+    ck_assert_int_eq(take_away(scratch_path(".fake.save.terrainfs-journal")), 0);
+    fake_disk.fail = -EIO;
+    tfs_store_stop(store);
+    ck_assert(is_aside("ours"));
+    ck_assert_ptr_nonnull(strstr(tfs_store_left(store), "edits that could not be saved are in"));
+    scratch_teardown();
+}
+END_TEST
+
 static struct set_job second;
 
 static void edit_and_be_overtaken(void)
@@ -703,6 +719,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, store_sets_edits_aside_whose_journal_others_took_away, 0, 2);
+    tcase_add_test(c, store_sets_edits_aside_at_the_end_whose_journal_others_took_away);
     return s;
 }
 

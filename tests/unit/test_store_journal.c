@@ -248,6 +248,16 @@ START_TEST(journal_whose_sync_failed_is_replaced_before_the_answer)
 }
 END_TEST
 
+START_TEST(journal_that_others_removed_is_made_anew_before_the_answer)
+{
+    ck_assert_int_eq(set_chunk(0, "a").result, 0);
+    ck_assert_int_eq(unlink(journal_path()), 0);
+    struct set_job second = set_chunk(1, "b");
+    ck_assert_int_eq(second.result, 0);
+    ck_assert_str_eq(second.journal, "0=a 1=b");
+}
+END_TEST
+
 /* Neither the journal nor the save can take it: what was told before stays. */
 START_TEST(operation_that_was_taken_back_is_not_in_the_journal_when_the_answer_comes)
 {
@@ -754,6 +764,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_set_timeout(c, 60);
     tcase_add_test(c, journal_whose_sync_failed_is_replaced_before_the_answer);
+    tcase_add_test(c, journal_that_others_removed_is_made_anew_before_the_answer);
     tcase_add_test(c, operation_that_was_taken_back_is_not_in_the_journal_when_the_answer_comes);
     tcase_add_test(c, operation_that_was_taken_back_is_not_in_a_journal_that_was_just_made);
     tcase_add_test(c, operation_that_was_taken_back_is_not_in_a_journal_that_replaced_another);
