@@ -386,6 +386,22 @@ START_TEST(oldest_versions_of_all_saves_go_when_there_are_too_many_bytes)
 }
 END_TEST
 
+/* Killed before a version had its list, or while one was removed. */
+START_TEST(what_killed_programs_left_of_versions_goes_with_the_next)
+{
+    char path[PATH_MAX], below[PATH_MAX + 8];
+
+    scratch_write("save", "old");
+    edit("save", "new");
+    snprintf(path, sizeof(path), "%s", place_of("save", "../7.gone"));
+    snprintf(below, sizeof(below), "%s/files", path);
+    ck_assert(mkdir(path, 0700) == 0 && mkdir(below, 0700) == 0);
+    edit("save", "newer");
+    ck_assert_int_eq(access(path, F_OK), -1);
+    ck_assert_uint_eq(count_of("save"), 2);
+}
+END_TEST
+
 /* ---- lists that nobody vouches for ----------------------------------------------------------- */
 
 static void write_list(const char *path, const char *bytes, size_t size)
@@ -901,6 +917,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, scratch_teardown);
     tcase_add_test(c, oldest_versions_of_a_save_go_first);
     tcase_add_test(c, oldest_versions_of_all_saves_go_when_there_are_too_many_bytes);
+    tcase_add_test(c, what_killed_programs_left_of_versions_goes_with_the_next);
     c = unit_case(s, "lists");
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, scratch_teardown);

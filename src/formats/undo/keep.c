@@ -138,14 +138,13 @@ static int begin_new(struct undo *u, const struct tfs_versions *list, struct tfs
 {
     const unsigned undoes = u->when == TFS_UNDO_REDO ? u->options.undoes : 0;
 
+    tfs_undo_sweep(u->place);
     for (size_t i = TFS_UNDO_VERSIONS - (undoes == 0); i < list->count; i++)
         tfs_undo_remove(list->items[i].path);
     u->now = (struct tfs_version){.number = list->count == 0 ? 1 : list->items[0].number + 1,
                                   .kind = u->kind,
                                   .undoes = undoes};
-    if (tfs_version_begin(u->path, u->place, &u->now, &u->list, err) < 0 && u->now.path != NULL)
-        tfs_undo_remove(u->now.path);
-    return err->code;
+    return tfs_version_begin(u->path, u->place, &u->now, &u->list, err);
 }
 
 static int begin(struct undo *u, const char *written, struct tfs_error *err)

@@ -144,7 +144,7 @@ static bool remove_version(const char *version)
     bool removed = false;
     char *gone = NULL;
 
-    if (tfs_print(&gone, "%s.gone", version) > 0)
+    if (tfs_print(&gone, "%s" TFS_UNDO_GONE, version) > 0)
         walk(rename(version, gone) == 0 ? gone : version, 0, remove_one, &removed);
     free(gone);
     return removed;
@@ -153,6 +153,20 @@ static bool remove_version(const char *version)
 void tfs_undo_remove(const char *version)
 {
     (void)remove_version(version);
+}
+
+static void sweep_one(void *arg, const char *path, const struct stat *st, unsigned depth)
+{
+    const size_t length = strlen(path), ending = strlen(TFS_UNDO_GONE);
+
+    (void)arg, (void)st;
+    if (depth == 1 && length > ending && strcmp(path + length - ending, TFS_UNDO_GONE) == 0)
+        (void)remove_version(path);
+}
+
+void tfs_undo_sweep(const char *place)
+{
+    walk(place, 0, sweep_one, NULL);
 }
 
 struct all {

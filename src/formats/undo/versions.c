@@ -65,11 +65,29 @@ int tfs_version_go_on(const struct tfs_version *version, int *fd, struct tfs_err
 
 static int make(const char *path, struct tfs_error *err)
 {
-    if (path == NULL)
-        return tfs_fail_memory(err);
     if (mkdir(path, 0700) < 0)
         tfs_fail(err, tfs_write_code(errno), "a directory for it cannot be made: %s",
                  strerror(errno));
+    return err->code;
+}
+
+/* With the list in it, before it has its name: it is a version then. */
+static int make_version(struct tfs_version *version, const struct tfs_buf *head, int *fd,
+                        struct tfs_error *err)
+{
+    struct tfs_version part = {0};
+    char *files = NULL;
+
+    if (tfs_print(&part.path, "%s" TFS_UNDO_GONE, version->path) < 0 ||
+        tfs_print(&files, "%s/" TFS_UNDO_FILES, part.path) < 0)
+        tfs_fail_memory(err);
+    else if (make(part.path, err) == 0 && make(files, err) == 0 &&
+             tfs_version_go_on(&part, fd, err) == 0 && put(*fd, 0, head, err) == 0 &&
+             rename(part.path, version->path) < 0)
+        tfs_fail_errno(err, "a directory for it cannot be made");
+    version->end = (int64_t)head->size;
+    free(part.path);
+    free(files);
     return err->code;
 }
 
@@ -77,23 +95,18 @@ int tfs_version_begin(const char *save, const char *place, struct tfs_version *v
                       struct tfs_error *err)
 {
     struct tfs_buf head = {0};
-    char *files = NULL;
 
-    /* What is no version may have the next number. */
+    /* What cannot be read may have the next number. */
     do {
         free(version->path);
         if (tfs_print(&version->path, "%s/%u", place, version->number) < 0)
             return tfs_fail_memory(err);
     } while (access(version->path, F_OK) == 0 && version->number++ < UINT_MAX);
-    files = tfs_undo_join(version->path, TFS_UNDO_FILES);
     tfs_buf_printf(&head, HEAD " %s %u\n", kinds[version->kind], version->undoes);
     tfs_name_print(&head, tfs_span_of(save));
     tfs_buf_u8(&head, '\n');
-    if (make(version->path, err) == 0 && make(files, err) == 0 &&
-        tfs_version_go_on(version, fd, err) == 0 && put(*fd, 0, &head, err) == 0)
-        version->end = (int64_t)head.size;
+    make_version(version, &head, fd, err);
     tfs_buf_release(&head);
-    free(files);
     return err->code;
 }
 

@@ -9,6 +9,7 @@
 
 #define TFS_UNDO_LIST     "list"
 #define TFS_UNDO_FILES    "files"
+#define TFS_UNDO_GONE     ".gone"             /* behind a number: no version yet, or no more */
 #define TFS_UNDO_VERSIONS 5                   /* of a save */
 #define TFS_UNDO_BYTES    (UINT64_C(1) << 30) /* in all */
 
@@ -25,6 +26,8 @@ char *tfs_undo_join(const char *a, const char *b);
 /* Removes the oldest of all versions beside `place` until no more than so many bytes are kept, or
  * one version; does nothing while `undo` works there. */
 void tfs_undo_limit(const char *place, uint64_t bytes);
+/* Removes what killed programs left of versions of a save. */
+void tfs_undo_sweep(const char *place);
 /* The lock of all versions, for one undo at a time: a descriptor, or -1. */
 int tfs_undo_lock(const char *place, int how);
 
