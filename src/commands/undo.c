@@ -65,16 +65,9 @@ static int find_save(struct undo *u, bool lists, struct tfs_error *err)
 
 static enum tfs_status say_none(const struct undo *u)
 {
-    const struct tfs_container *container = NULL;
-    struct tfs_error ignored = {0};
-    char *found = NULL;
-
-    tfs_save_find(u->name, NULL, u->cli->options.format, &container, &found, &ignored);
-    free(found);
-    return tfs_cli_say(u->cli, TFS_STATUS_BAD, "%s: no earlier version of it is kept%s", u->name,
-                       container != NULL && tfs_container_is_database(container)
-                           ? ": of databases one is kept only with -o backup"
-                           : "");
+    return tfs_cli_say(u->cli, TFS_STATUS_BAD,
+                       "%s: no earlier version of it is kept (of databases: only with -o backup)",
+                       u->name);
 }
 
 static enum tfs_status list(const struct undo *u)

@@ -337,7 +337,7 @@ dump world.sqlite >old.sql
 "$TFS" cat world.sqlite chunks/$place/voxels.csv | sed '$d' >text
 run 0 "a database without -o backup" put world.sqlite chunks/$place/voxels.csv <text
 run 1 "is not kept" undo world.sqlite
-says err '^terrainfs: world.sqlite: no earlier version .*: of databases one is kept only with -o backup$' "says what would"
+says err '^terrainfs: world.sqlite: no earlier version .*of databases: only with -o backup' "says what would"
 dump world.sqlite >one.sql
 sed -i '$d' text
 run 0 "a database with -o backup" put -o backup world.sqlite chunks/$place/voxels.csv <text

@@ -335,9 +335,9 @@ static int follow(struct tfs_save *save, struct tfs_error *err)
 
     if (save->read_only != NULL || !tfs_beamng_sidecar_is_prepared(save->path, names))
         return 0;
-    tfs_undo_replay(save->keeper, save->path);
+    tfs_undo_apart(save->keeper, save->path);
     const int result = tfs_beamng_sidecar_update(save->path, names, save->keeper, &state, &ignored);
-    tfs_undo_replayed(save->keeper);
+    tfs_undo_apart(save->keeper, NULL);
     return result < 0 ? 0 : tfs_whole_file_reload(save, err);
 }
 

@@ -381,7 +381,7 @@ void tfs_undo_wrote(struct tfs_keeper *keeper, const char *path, const struct st
 
 /* ---- journals -------------------------------------------------------------------------------- */
 
-void tfs_undo_replay(struct tfs_keeper *keeper, const char *written)
+void tfs_undo_apart(struct tfs_keeper *keeper, const char *written)
 {
     struct undo *u = undo_of(keeper);
     struct tfs_error why = {0};
@@ -390,21 +390,9 @@ void tfs_undo_replay(struct tfs_keeper *keeper, const char *written)
         return;
     pthread_mutex_lock(&u->lock);
     leave_version(u);
+    u->given_up = false;
     if (written != NULL && begin(u, written, &why) < 0)
         give_up(u, &why);
-    pthread_mutex_unlock(&u->lock);
-}
-
-void tfs_undo_replayed(struct tfs_keeper *keeper)
-{
-    struct undo *u = undo_of(keeper);
-
-    if (u == NULL)
-        return;
-    pthread_mutex_lock(&u->lock);
-    close_version(u);
-    u->when = u->options.when;
-    u->given_up = false;
     pthread_mutex_unlock(&u->lock);
 }
 

@@ -100,9 +100,7 @@ int tfs_undo_place(const char *save, const struct tfs_undo_options *options, boo
         return 1;
     }
     free(found);
-    if (!make && why.code == -ENOENT)
-        return 0;
-    return tfs_fail(err, why.code, "%s", why.text);
+    return !make && why.code == -ENOENT ? 0 : tfs_fail(err, why.code, "%s", why.text);
 }
 
 /* ---- removal and limits ---------------------------------------------------------------------- */

@@ -39,12 +39,11 @@ void tfs_undo_close(struct tfs_keeper *keeper);
  * version, which has all of the commit. */
 void tfs_undo_begin(struct tfs_keeper *keeper);
 
-/* The edits of a journal are about to be written: a version of its own. `written`: a file that has
- * its edits already, NULL: none has. The version of the commit that wrote it goes on, because half
- * of a commit must not come back, and without that one nothing is kept. */
-void tfs_undo_replay(struct tfs_keeper *keeper, const char *written);
-/* That is done: the next commit is as the first one. */
-void tfs_undo_replayed(struct tfs_keeper *keeper);
+/* What is written from now on, the edits of a journal and then other edits, begins a version.
+ * `written`: a file that has its edits of a commit that was cut already, NULL: none has. The
+ * version of that commit goes on, because half of a commit must not come back, and without that one
+ * nothing is kept. */
+void tfs_undo_apart(struct tfs_keeper *keeper, const char *written);
 
 /* Makes what was kept durable, and keeps the limits; what was noted is durable at the end. Once a
  * sentence why the version before the edits is not kept: whether there is one. */

@@ -129,13 +129,13 @@ static int write_ours(struct tfs_recovery *r, struct tfs_error *err)
     char *written = find_written(r);
     struct tfs_error why = {0};
 
-    tfs_undo_replay(r->save->keeper, written);
+    tfs_undo_apart(r->save->keeper, written);
     free(written);
     r->save->checked = r->doc;
     if (tfs_recovery_says_more(r, r->doc))
         tfs_journal_restore(r->save, r->beside, &r->text, r->doc, &why);
     r->save->checked = NULL;
-    tfs_undo_replayed(r->save->keeper);
+    tfs_undo_apart(r->save->keeper, NULL);
     if (why.code == 0)
         return 0;
     if (!is_misfit(r, why.code))
