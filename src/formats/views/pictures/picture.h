@@ -104,12 +104,12 @@ static inline bool tfs_column_add(struct tfs_column *column, uint32_t y,
 #define TFS_HEIGHTMAP_TILES                                                                        \
     {                                                                                              \
         .path = "heightmaps/", .lens = &tfs_heightmap_tile_lens, .count = tfs_picture_tiles,       \
-        .family = &tfs_picture_tile_names                                                             \
+        .family = &tfs_picture_tile_names                                                          \
     }
 #define TFS_MAP_TILES                                                                              \
     {                                                                                              \
         .path = "maps/", .lens = &tfs_map_tile_lens, .count = tfs_picture_tiles,                   \
-        .family = &tfs_picture_tile_names                                                                   \
+        .family = &tfs_picture_tile_names                                                          \
     }
 
 #endif
