@@ -54,7 +54,7 @@ static int grow(struct tfs_map *map)
     return 0;
 }
 
-int tfs_map_reserve(struct tfs_map *map)
+static int reserve(struct tfs_map *map)
 {
     /* At most three quarters full, so that a probe always ends. */
     return map->count * 4 >= map->capacity * 3 ? grow(map) : 0;
@@ -62,7 +62,7 @@ int tfs_map_reserve(struct tfs_map *map)
 
 int tfs_map_set(struct tfs_map *map, uint64_t key, void *value)
 {
-    if (tfs_map_reserve(map) < 0)
+    if (reserve(map) < 0)
         return -ENOMEM;
     struct tfs_map_cell *cell = probe(map, key);
     if (cell->key == 0)

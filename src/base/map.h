@@ -22,8 +22,6 @@ struct tfs_map {
 
 void tfs_map_release(struct tfs_map *map);                   /* frees the cells, not the values */
 void *tfs_map_find(const struct tfs_map *map, uint64_t key); /* NULL: absent */
-/* Makes sure that the next tfs_map_set needs no memory. */
-int tfs_map_reserve(struct tfs_map *map);
 int tfs_map_set(struct tfs_map *map, uint64_t key, void *value); /* 0 or -ENOMEM, map as it was */
 void *tfs_map_remove(struct tfs_map *map, uint64_t key); /* the value that was there, or NULL */
 

@@ -322,7 +322,7 @@ static bool is_for_others(const char *word)
 }
 
 #define OWNER      "owner and mode are those of the save, so that nobody sees more than in the file"
-#define KEPT       "what the kernel keeps is thrown away when it changes, that is not to be chosen"
+#define KEPT       "what the kernel keeps of a file is right for good, that is not to be chosen"
 #define THREADS    "threads=N says how many requests are served at once"
 #define READ_TIMES "when a file was read is not noted"
 #define USER       "mount as that user (in fstab: user)"

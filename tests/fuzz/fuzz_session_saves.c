@@ -170,12 +170,11 @@ static bool get_on_disk(const char *path, struct tfs_buf *text)
  * is accepted. */
 enum reader { READ_FOR_PAGES, READ_BY_OWNER };
 
-static int read_session(struct tfs_handle *handle, enum reader reader, uint64_t id,
-                        struct tfs_buf *text)
+static int read_session(struct tfs_handle *handle, enum reader reader, struct tfs_buf *text)
 {
     struct tfs_blob *hold = NULL;
     struct tfs_span bytes = {0};
-    int result = tfs_session_read(session, id, handle, reader, 0, 1 << 24, &hold, &bytes);
+    int result = tfs_session_read(session, handle, reader, 0, 1 << 24, &hold, &bytes);
 
     if (result >= 0)
         tfs_buf_add_span(text, bytes);
@@ -202,7 +201,7 @@ static void check_ids(const struct tfs_attr *attr, struct tfs_span text)
         struct tfs_buf held = {0};
         if (w.open[i].handle == NULL || w.open[i].id != attr->id)
             continue;
-        REQUIRE(read_session(w.open[i].handle, READ_FOR_PAGES, 0, &held) == 0);
+        REQUIRE(read_session(w.open[i].handle, READ_FOR_PAGES, &held) == 0);
         REQUIRE(tfs_span_equal(tfs_buf_span(&held), text));
         tfs_buf_release(&held);
     }
@@ -211,14 +210,18 @@ static void check_ids(const struct tfs_attr *attr, struct tfs_span text)
 static void check_file(const char *path)
 {
     struct tfs_buf shown = {0}, stored = {0};
+    struct tfs_handle *handle;
     struct tfs_attr attr;
+    bool keep;
     int result = look(path, &attr);
 
     if (result < 0) {
         REQUIRE(result == -ENOENT && w.renamed);
         return;
     }
-    REQUIRE(read_session(NULL, READ_FOR_PAGES, attr.id, &shown) == 0);
+    REQUIRE(tfs_session_open_file(session, attr.id, O_RDONLY, &handle, &keep) == 0);
+    REQUIRE(read_session(handle, READ_FOR_PAGES, &shown) == 0);
+    tfs_session_release(session, handle);
     REQUIRE(attr.st.st_size == (off_t)shown.size);
     check_ids(&attr, tfs_buf_span(&shown));
     /* info.txt also tells what was found when the save was read. */
@@ -331,7 +334,7 @@ static void do_open(void)
     if (open->handle != NULL || !some_file(open->path) || look(open->path, &attr) < 0)
         return;
     int mode = flags == 3 ? O_RDONLY : O_RDWR | (flags == 2 ? O_TRUNC : 0);
-    int result = tfs_session_open_file(session, attr.id, mode, 1, &open->handle, &keep);
+    int result = tfs_session_open_file(session, attr.id, mode, &open->handle, &keep);
     REQUIRE(result == 0 || result == -EACCES || result == -ESTALE || result == -EROFS ||
             (result == -EIO && w.broken));
     if (result < 0) {
@@ -462,7 +465,7 @@ static void do_flush(bool sync)
 
     if (open == NULL)
         return;
-    int held = read_session(open->handle, READ_BY_OWNER, 0, &text);
+    int held = read_session(open->handle, READ_BY_OWNER, &text);
     before_call();
     int result = sync ? sync_file(open->handle) : flush(open->handle);
     after_call(result);

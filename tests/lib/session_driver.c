@@ -25,14 +25,6 @@ static void on_message(void *arg, const char *line)
     pthread_mutex_unlock(&message_lock);
 }
 
-void (*on_invalidate)(uint64_t id);
-
-static void invalidate(void *arg, uint64_t id)
-{
-    (void)arg;
-    on_invalidate(id);
-}
-
 void open_with(struct tfs_session_options options)
 {
     open_save_with(fake_save_create(), options);
@@ -42,7 +34,6 @@ void open_save_with(struct tfs_save *opened, struct tfs_session_options options)
 {
     struct tfs_error err = {0};
     struct tfs_events events = {.message = on_message};
-    events.invalidate = on_invalidate != NULL ? invalidate : NULL;
     options.scratch_limit = options.scratch_limit ? options.scratch_limit : 1 << 20;
     options.cache_limit = options.cache_limit ? options.cache_limit : 1 << 20;
     options.exit_fd = -1;
@@ -136,19 +127,28 @@ bool exists(const char *path)
     return look(path, &attr) == 0;
 }
 
+int open_found(const char *path, int flags, struct tfs_handle **handle)
+{
+    struct tfs_attr attr;
+    bool keep;
+    int result = -ESTALE;
+    for (int tries = 0; tries < 2 && result == -ESTALE; tries++) {
+        result = look(path, &attr);
+        if (result == 0)
+            result = tfs_session_open_file(session, attr.id, flags, handle, &keep);
+    }
+    return result;
+}
+
 struct tfs_handle *open_path(const char *path, int flags)
 {
     struct tfs_attr attr;
     struct tfs_handle *handle = NULL;
     const char *name;
-    bool keep;
-    for (int tries = 0; look(path, &attr) == 0; tries++) {
-        int result = tfs_session_open_file(session, attr.id, flags, 1, &handle, &keep);
-        if (result == 0)
-            return handle;
-        /* As the kernel does: what was looked up may be another file by now. */
-        must(result == -ESTALE && tries == 0, path);
-    }
+    int result = open_found(path, flags, &handle);
+    if (result == 0)
+        return handle;
+    must(result == -ENOENT, path);
     uint64_t parent = parent_of(path, &name);
     must(parent != 0 &&
              tfs_session_create(session, parent, name, 0644, 0, 0, flags, &handle, &attr) == 0,
@@ -176,12 +176,12 @@ int put(const char *path, const char *text)
     return close_file(handle);
 }
 
-const char *text_of_handle(struct tfs_handle *handle, uint64_t id)
+const char *text_of_handle(struct tfs_handle *handle)
 {
     static char text[256];
     struct tfs_blob *hold = NULL;
     struct tfs_span bytes = {0};
-    int result = tfs_session_read(session, id, handle, 1, 0, sizeof(text) - 1, &hold, &bytes);
+    int result = tfs_session_read(session, handle, 1, 0, sizeof(text) - 1, &hold, &bytes);
     if (result < 0)
         return strerror(-result);
     if (bytes.size > 0)
@@ -193,9 +193,13 @@ const char *text_of_handle(struct tfs_handle *handle, uint64_t id)
 
 const char *cat(const char *path)
 {
-    struct tfs_attr attr;
-    int result = look(path, &attr);
-    return result < 0 ? strerror(-result) : text_of_handle(NULL, attr.id);
+    struct tfs_handle *handle;
+    int result = open_found(path, O_RDONLY, &handle);
+    if (result < 0)
+        return strerror(-result);
+    const char *text = text_of_handle(handle);
+    tfs_session_release(session, handle);
+    return text;
 }
 
 int make_directory(const char *path, struct tfs_attr *attr)
@@ -276,14 +280,14 @@ static bool list_entry(void *arg, const struct tfs_dirent *entry)
     return l->give(l->arg, entry);
 }
 
-int list_entries(const char *path, enum tfs_listed attributes, tfs_dirent_fn give, void *arg)
+int list_entries(const char *path, tfs_dirent_fn give, void *arg)
 {
     struct listing l = {.give = give, .arg = arg, .more = true};
     struct tfs_attr attr = {.id = 1};
     int result = path[0] != '\0' ? look(path, &attr) : 0;
     while (result == 0 && l.more) {
         l.more = false;
-        result = tfs_session_read_directory(session, attr.id, l.next, attributes, list_entry, &l);
+        result = tfs_session_read_directory(session, attr.id, l.next, list_entry, &l);
     }
     return result;
 }
@@ -298,6 +302,6 @@ const char *list(const char *path)
 {
     static char names[1024];
     names[0] = '\0';
-    int result = list_entries(path, TFS_LISTED_NONE, list_name, names);
+    int result = list_entries(path, list_name, names);
     return result < 0 ? strerror(-result) : names;
 }

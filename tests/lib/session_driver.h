@@ -27,9 +27,6 @@ void answered(void *arg, int result, const struct tfs_attr *attr);
 
 #define REPLY(a) ((struct tfs_reply){answered, a})
 
-/* What a front end does to drop its pages of a file, set before the session is opened; NULL: it has
- * none. */
-extern void (*on_invalidate)(uint64_t id);
 /* Opens `session` on a new fake save. */
 void open_with(struct tfs_session_options options);
 /* The same on a save that was opened; tfs_session_close closes it. */
@@ -46,13 +43,15 @@ uint64_t parent_of(const char *path, const char **name);
 /* Looks a path up. */
 int look(const char *path, struct tfs_attr *attr);
 bool exists(const char *path);
+/* Opens a path as the kernel does, which looks it up again after ESTALE, once: 0 or negative. */
+int open_found(const char *path, int flags, struct tfs_handle **handle);
 /* Opens a path, or creates it. */
 struct tfs_handle *open_path(const char *path, int flags);
 int write_text(struct tfs_handle *handle, uint64_t offset, const char *text);
 /* What `echo > path` does: the status of close. */
 int put(const char *path, const char *text);
 /* What a read gives, or the words for its error. Static storage. */
-const char *text_of_handle(struct tfs_handle *handle, uint64_t id);
+const char *text_of_handle(struct tfs_handle *handle);
 const char *cat(const char *path);
 int make_directory(const char *path, struct tfs_attr *attr);
 int remove_directory(const char *path);
@@ -62,7 +61,7 @@ int sync_directory(const char *path);
 /* Waits for something that comes with time; false after a generous while. */
 bool comes(bool (*holds)(const char *), const char *arg);
 /* Gives all entries of a directory, in as many calls as it takes: 0 or negative. */
-int list_entries(const char *path, enum tfs_listed attributes, tfs_dirent_fn give, void *arg);
+int list_entries(const char *path, tfs_dirent_fn give, void *arg);
 /* The names in a directory, each with a blank behind it. Static storage. */
 const char *list(const char *path);
 

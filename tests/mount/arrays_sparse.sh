@@ -137,7 +137,6 @@ dirty[i] = 1
 os.mkdir(f"{m}/chunks/15_15_15")
 after = np.load(path)
 check(after.shape != before.shape and np.count_nonzero(after) == np.count_nonzero(changed))
-check(os.fstat(f.fileno()).st_ino != os.stat(path).st_ino)
 check(os.fstat(f.fileno()).st_size == 128 + before.nbytes)
 raw = np.frombuffer(f.read()[128:], before.dtype).reshape(before.shape)
 check((raw == r).all() and np.count_nonzero(raw != changed) <= 1)
@@ -177,7 +176,7 @@ os.mkdir(one)
 w = np.load(path, mmap_mode="r+")
 before = os.stat(path)
 os.rename(one, other)
-check(os.stat(path).st_ino != before.st_ino and os.stat(path).st_size == before.st_size)
+check(os.stat(path).st_size == before.st_size)
 w[0, 0, 0] = 1
 check(err(w.flush) == "ESTALE")'
     down 3
@@ -363,8 +362,8 @@ before = np.load(old)
 a = np.load(old, mmap_mode="r+")
 fd = os.open(old, os.O_RDWR)
 os.rename(f"{m}/chunks/{chunk}", f"{m}/chunks/{there}")
-a[0, 0, 0] = before[0, 0, 0] = 5 if before[0, 0, 0] != 5 else 4
-a.flush()
+a[0, 0, 0] = 5 if before[0, 0, 0] != 5 else 4
+check(err(a.flush) == "ESTALE")
 del a
 check((np.load(new) == before).all() and not os.path.exists(old))
 os.ftruncate(fd, 0)
@@ -415,7 +414,6 @@ any_bytes() {
 random.seed(18)
 path = f"{m}/arrays/param2.npy"
 fd = os.open(path, os.O_RDWR)
-f = os.open(path, os.O_RDONLY)
 wanted = bytearray(os.pread(fd, os.stat(path).st_size, 0))
 b = np.load(f"{m}/arrays/blocks.npy").ravel()
 solid = np.flatnonzero(b)
@@ -428,7 +426,7 @@ for turn in range(300):
     os.pwrite(fd, bytes, 128 + start)
     wanted[128 + start:128 + start + size] = bytes
     if turn % 7 == 0:
-        check(os.pread(f, 70000, start) == wanted[start:start + 70000])
+        check(os.pread(fd, 70000, start) == wanted[start:start + 70000])
     if turn % 11 == 0:
         os.fsync(fd)
     if turn % 29 == 0:

@@ -293,24 +293,91 @@ END
     wait $!
 }
 
-# What the kernel knows of files after a walk by their names it must forget one by one at the unmount.
-listings_give_what_is_wanted() {
+# The kernel is told once that names and listings are stale, by the first write (Linux 6.16).
+names_are_kept_until_something_is_written() {
+    printf '%s\n' 6.16 "$(uname -r)" | sort -CV || { skip 'an older kernel'; return; }
     mkdir "$M"
     "$TFS_BIN" -d "$S" "$M" >"$D/daemon" 2>"$D/log" &
     want soon mountpoint -q "$M"
-    want find "$M"
-    same 'a file that find has seen' "$(asked LOOKUP stat "$M/chunks/$C/blocks.txt")" 1
+    ls -lR "$M" >"$D/first"
+    same 'listed again' "$(asked READDIR ls -lR "$M") $(asked LOOKUP ls -lR "$M")" '0 0'
+    want cmp "$D/first" "$D/out"
+    echo "$V,base:written" >>"$M/chunks/$C/voxels.csv"
+    want [ "$(asked LOOKUP stat "$M/chunks/$C/voxels.csv" "$M/chunks/$C2/raw.bin")" -ge 2 ]
+    want [ "$(asked READDIR ls "$M/chunks")" -ge 1 ]
     down
     wait $!
-    "$TFS_BIN" -d "$S" "$M" >"$D/daemon" 2>"$D/log" &
-    want soon mountpoint -q "$M"
-    want stat "$M/info.txt"
-    want ls -f "$M/chunks/$C"
-    same 'a file that is looked at behind another' \
-        "$(asked LOOKUP stat "$M/chunks/$C/blocks.txt" "$M/chunks/$C/voxels.csv")" 0
-    want [ "$(asked LOOKUP find "$M" -size +0)" -lt "$COUNT" ]
+}
+
+# texts COUNT: that many texts that voxels.csv may have, of different sizes, $D/text1 and so on.
+texts() {
+    local i
+    for ((i = 1; i <= $1; i++)); do
+        awk -F, -v i="$i" 'NR == 1; NR > 1 && NR % (i + 1) { print $1 "," $2 "," $3 ",base:race" i }' \
+            "$D/table" >"$D/draft"
+        cat "$D/draft" >"$M/chunks/$C/voxels.csv" || note "text $i is refused"
+        cat "$M/chunks/$C/voxels.csv" >"$D/text$i"
+    done
+}
+
+# Readers in pieces and mapped beside writers that cut, overwrite, append and rename.
+race() {
+    up "${@:2}"
+    cat "$M/chunks/$C/voxels.csv" >"$D/table"
+    texts 4
+    want "$TFS_TOOLS/race" "$M/chunks/$C/voxels.csv" 40 "$1" "$D"/text?
     down
-    wait $!
+}
+
+# A reader goes on with what it opened, however large it is and however often it is replaced.
+a_text_is_read_to_its_end() {
+    up
+    same 'what was wrong' "$(py '
+import mmap
+path = a[0]
+old = get(path)
+f = os.open(path, os.O_RDONLY)
+mapped = mmap.mmap(f, 0, prot=mmap.PROT_READ)
+head = os.read(f, 10)
+for i in range(5):
+    put(path, old.split(b"\n")[0] + b"\n")
+    put(path + ".tmp", old.split(b"\n")[0] + b"\n%s,base:other%d\n" % (a[1].encode(), i))
+    if i == 4:
+        os.rename(path + ".tmp", path)
+rest = b"".join(iter(lambda: os.read(f, 1000), b""))
+if head + rest != old: print("read", len(head + rest), "of", len(old))
+if mapped[:] != old: print("mapped")
+if os.fstat(f).st_size != len(old): print("fstat", os.fstat(f).st_size)
+if get(path) == old or os.stat(path).st_size != len(get(path)): print("by its name")
+' "$M/chunks/$C/voxels.csv" "$V" 2>&1 | tail -n 5)" ''
+    down
+}
+
+# The other mapping is there until the process ends.
+killed_beside_readers() {
+    up
+    py '
+import mmap, signal
+f = os.open(a[0], os.O_RDONLY)
+mapped = mmap.mmap(f, 0, prot=mmap.PROT_READ)
+size = len(mapped[:])
+print("mapped", flush=True)
+while not os.path.exists(a[1]):
+    time.sleep(0.01)
+sys.exit(len(mapped[:]) != size)
+' "$M/chunks/$C/voxels.csv" "$D/killed" >"$D/mapping" &
+    local reader=$!
+    want soon grep -q mapped "$D/mapping"
+    echo "$V,base:written" >>"$M/chunks/$C/voxels.csv"
+    kill -9 "$(sed -n "s/^pid: //p" "$M/.terrainfs/status")"
+    touch "$D/killed"
+    want timeout 20 tail --pid=$reader -f /dev/null
+    want wait $reader
+    want umount "$M"
+    rmdir "$M"
+    up
+    down
+    block_is "$V" base:written
 }
 
 two_readers() {
@@ -340,7 +407,12 @@ try 'xattrs of the save are kept' keeps_xattrs_of_the_save
 try 'read-only files' read_only_files_refuse
 try 'statfs and mount options' filesystem_facts
 try '-o ro and options of our own' mount_options_pass
-try 'listings give the attributes that are wanted' listings_give_what_is_wanted
+try 'names are kept until something is written' names_are_kept_until_something_is_written
+try 'a text is read to its end' a_text_is_read_to_its_end
+try 'readers beside one writer' race 1
+try 'readers beside three writers' race 3
+try 'readers beside writers, every close in the save' race 2 -o commit=close
+try 'readers when the daemon is killed' killed_beside_readers
 try 'files without holes are not asked for them' files_without_holes_are_not_asked_for_them
 try 'two readers at once' two_readers
 finish

@@ -211,38 +211,6 @@ START_TEST(session_invalidates_listings_that_a_new_group_changes)
 }
 END_TEST
 
-static void change_text(int x, const char *blob)
-{
-    fake_disk.theirs = fake_doc_with(save->doc, x, blob);
-    fake_disk.changed = 1;
-    stale_count = 0;
-    ck_assert_int_eq(sync_directory("chunks"), 0);
-}
-
-/* A rename in 500,000 chunks is told to the kernel of those whose files it was asked for. */
-START_TEST(session_invalidates_no_file_of_a_chunk_that_nobody_asked_for)
-{
-    const struct tfs_events events = {.invalidate = note_stale};
-    const struct tfs_session_options options = {
-        .scratch_limit = 1 << 20, .cache_limit = 1 << 20, .exit_fd = -1, .keep_times = true};
-    struct tfs_attr zero, one;
-    struct tfs_error err = {0};
-    tfs_session_close(session);
-    unsetenv("HOME");
-    unsetenv("XDG_STATE_HOME");
-    save = fake_save_create();
-    ck_assert_int_eq(tfs_session_open(save, &options, &events, &session, &err), 0);
-    ck_assert_int_eq(look("chunks/0_0_0/raw.bin", &zero), 0);
-    change_text(0, "other");
-    ck_assert(became_stale(zero.id));
-    change_text(1, "other|note");
-    ck_assert_int_eq(look("chunks/1_0_0/raw.bin", &one), 0);
-    ck_assert(!became_stale(one.id));
-    change_text(1, "another|note");
-    ck_assert(became_stale(one.id));
-}
-END_TEST
-
 /* ---- like any other directories -------------------------------------------------------------- */
 
 /* layers, three groups, their chunks/, and two chunks in each. */
@@ -457,7 +425,6 @@ static Suite *suite(void)
     tcase_add_test(c, session_leaves_it_to_mv_to_copy_a_group);
     tcase_add_test(c, session_shows_no_group_whose_last_chunk_went_outside);
     tcase_add_test(c, session_invalidates_listings_that_a_new_group_changes);
-    tcase_add_test(c, session_invalidates_no_file_of_a_chunk_that_nobody_asked_for);
     tcase_add_test(c, session_treats_groups_as_directories_of_a_filesystem);
     tcase_add_test(c, session_hides_files_of_a_new_group_until_they_are_created);
     tcase_add_test(c, session_makes_a_directory_for_files_of_a_group_before_its_chunks);

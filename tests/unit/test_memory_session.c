@@ -250,7 +250,7 @@ static int open_at(const char *path, int flags)
         result = look_up(path, &attr);
     for (int i = 0; i < 2 && result == 0; i++) {
         t.id = attr.id;
-        result = tfs_session_open_file(t.session, attr.id, flags, 1, &t.handle, &keep);
+        result = tfs_session_open_file(t.session, attr.id, flags, &t.handle, &keep);
         if (result != -ESTALE)
             break;
         result = look_up(path, &attr);
@@ -303,11 +303,17 @@ static int read_number(unsigned number)
 {
     struct tfs_blob *hold = NULL;
     struct tfs_span bytes;
+    struct tfs_handle *handle;
     struct tfs_attr attr;
+    bool keep;
     int result = look_up(t.subject->path, &attr);
 
     if (result == 0)
-        result = tfs_session_read(t.session, attr.id, NULL, 0, 0, 1 << 20, &hold, &bytes);
+        result = tfs_session_open_file(t.session, attr.id, O_RDONLY, &handle, &keep);
+    if (result < 0)
+        return result;
+    result = tfs_session_read(t.session, handle, 0, 0, 1 << 20, &hold, &bytes);
+    tfs_session_release(t.session, handle);
     if (result < 0)
         return result;
     /* The canonical text differs in its head only: it ends with the number. */
@@ -568,7 +574,7 @@ static int read_and_hold(void)
 {
     struct tfs_blob *hold = NULL;
     struct tfs_span bytes;
-    int result = tfs_session_read(t.session, t.id, t.handle, 1, 0, 1, &hold, &bytes);
+    int result = tfs_session_read(t.session, t.handle, 1, 0, 1, &hold, &bytes);
 
     tfs_blob_unref(hold);
     return result;

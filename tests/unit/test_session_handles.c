@@ -48,8 +48,8 @@ static const char *read_as(struct tfs_handle *handle, uint64_t owner)
     static char text[64];
     struct tfs_blob *hold = NULL;
     struct tfs_span bytes = {0};
-    ck_assert_int_eq(
-        tfs_session_read(session, 0, handle, owner, 0, sizeof(text) - 1, &hold, &bytes), 0);
+    ck_assert_int_eq(tfs_session_read(session, handle, owner, 0, sizeof(text) - 1, &hold, &bytes),
+                     0);
     snprintf(text, sizeof(text), "%.*s", (int)bytes.size, (const char *)bytes.data);
     tfs_blob_unref(hold);
     return text;
@@ -67,7 +67,6 @@ START_TEST(session_shows_a_draft_to_who_wrote_it_alone)
     ck_assert_str_eq(cat(TEXT), "zero");
     ck_assert_int_eq(look(TEXT, &attr), 0);
     ck_assert_int_eq(attr.st.st_size, 4);
-    ck_assert(attr.changing);
     ck_assert_int_eq(tfs_session_getattr(session, attr.id, handle, &attr), 0);
     ck_assert_int_eq(attr.st.st_size, 8);
     ck_assert_int_eq(close_file(handle), 0);
@@ -230,7 +229,7 @@ START_TEST(session_logs_every_refusal)
     ck_assert_int_eq(put("scratch", "text"), 0);
     ck_assert_int_eq(rename_path("scratch", "all.txt"), -EACCES);
     ck_assert_int_eq(look("all.txt", &attr), 0);
-    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_WRONLY, 1, &handle, &keep), -EACCES);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_WRONLY, &handle, &keep), -EACCES);
     ck_assert_ptr_nonnull(
         strstr(cat(".terrainfs/errors.log"), "all.txt: this file is for reading only"));
     ck_assert_str_eq(messages, "");
@@ -352,6 +351,7 @@ START_TEST(session_truncate_by_name_is_validated_at_once)
     ck_assert_int_eq(answer_wait(&a), -EBADMSG);
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero");
     values.st_size = 2;
+    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
     answer_init(&a);
     tfs_session_setattr(session, attr.id, NULL, &values, TFS_SET_SIZE, REPLY(&a));
     ck_assert_int_eq(answer_wait(&a), 0);
@@ -384,15 +384,16 @@ START_TEST(session_open_wants_a_fresh_look_after_the_size_changed)
     bool keep;
     ck_assert_int_eq(look("chunks/0_0_0/raw.bin", &attr), 0);
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "longer"), 0);
-    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, 1, &handle, &keep), -ESTALE);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, &handle, &keep), -ESTALE);
     ck_assert_int_eq(look("chunks/0_0_0/raw.bin", &attr), 0);
-    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, 1, &handle, &keep), 0);
-    ck_assert(!keep);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, &handle, &keep), 0);
+    ck_assert(keep);
     tfs_session_release(session, handle);
 }
 END_TEST
 
-/* Each replacement gives the name another id. */
+/* Each replacement gives the name another id, and the second one shows what it did when it was
+ * looked up. */
 START_TEST(session_open_wants_one_fresh_look_however_often_the_file_is_replaced)
 {
     struct tfs_attr first, second;
@@ -402,16 +403,112 @@ START_TEST(session_open_wants_one_fresh_look_however_often_the_file_is_replaced)
     ck_assert_int_eq(rename_path("chunks/0_0_0/.tmp", "chunks/0_0_0/text.txt"), 0);
     ck_assert_int_eq(look("chunks/0_0_0/text.txt", &first), 0);
     ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "three"), 0);
-    ck_assert_int_eq(tfs_session_open_file(session, first.id, O_RDONLY, 2, &handle, &keep),
-                     -ESTALE);
+    ck_assert_int_eq(tfs_session_open_file(session, first.id, O_RDONLY, &handle, &keep), -ESTALE);
     ck_assert_int_eq(put("chunks/0_0_0/.tmp", "four"), 0);
     ck_assert_int_eq(rename_path("chunks/0_0_0/.tmp", "chunks/0_0_0/text.txt"), 0);
     ck_assert_int_eq(look("chunks/0_0_0/text.txt", &second), 0);
     ck_assert_uint_ne(second.id, first.id);
     ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "sixsix"), 0);
-    ck_assert_int_eq(tfs_session_open_file(session, second.id, O_RDONLY, 2, &handle, &keep), 0);
-    ck_assert_str_eq(text_of_handle(handle, second.id), "sixsix");
+    ck_assert_int_eq(tfs_session_open_file(session, second.id, O_RDONLY, &handle, &keep), 0);
+    ck_assert_str_eq(text_of_handle(handle), "four");
     tfs_session_release(session, handle);
+}
+END_TEST
+
+/* Where O_TRUNC and direct writes move the size of an id, nobody reads by it. */
+START_TEST(session_gives_a_writer_an_id_that_no_reader_has)
+{
+    struct tfs_attr attr, after;
+    struct tfs_handle *reader, *writer;
+    bool keep;
+    ck_assert_int_eq(look(TEXT, &attr), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, &reader, &keep), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDWR, &writer, &keep), -ESTALE);
+    ck_assert_int_eq(open_found(TEXT, O_RDWR | O_TRUNC, &writer), 0);
+    ck_assert_int_eq(write_text(writer, 0, "other"), 0);
+    ck_assert_int_eq(look(TEXT, &after), 0);
+    ck_assert_int_eq(tfs_session_open_file(session, after.id, O_RDWR, &writer, &keep), 0);
+    tfs_session_release(session, writer);
+    ck_assert_str_eq(text_of_handle(reader), "zero");
+    tfs_session_release(session, reader);
+}
+END_TEST
+
+/* The size that the kernel has of it may be that of a draft which was never accepted. */
+START_TEST(session_gives_no_name_the_id_of_a_writer)
+{
+    struct tfs_attr before, after;
+    struct tfs_handle *handle;
+    bool keep;
+    for (int turn = 0; turn < 2; turn++) {
+        ck_assert_int_eq(look(TEXT, &before), 0);
+        ck_assert_int_eq(tfs_session_open_file(session, before.id, O_RDWR, &handle, &keep), 0);
+        ck_assert_int_eq(look(TEXT, &after), 0);
+        ck_assert_uint_ne(after.id, before.id);
+        tfs_session_release(session, handle);
+        tfs_session_forget(session, before.id, 1);
+        ck_assert_int_eq(look(TEXT, &after), 0);
+        ck_assert_uint_ne(after.id, before.id);
+        ck_assert_uint_eq(after.st.st_ino, before.st.st_ino);
+    }
+}
+END_TEST
+
+START_TEST(session_reads_to_its_end_what_was_opened)
+{
+    struct tfs_handle *reader = open_path("chunks/0_0_0/raw.bin", O_RDONLY);
+    struct tfs_attr attr;
+    ck_assert_int_eq(put(TEXT, "longer"), 0);
+    ck_assert_int_eq(put(TEXT, "longest"), 0);
+    ck_assert_str_eq(text_of_handle(reader), "zero");
+    ck_assert_int_eq(tfs_session_getattr(session, 0, reader, &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, 4);
+    ck_assert_str_eq(cat("chunks/0_0_0/raw.bin"), "longest");
+    ck_assert_str_eq(text_of_handle(reader), "zero");
+    tfs_session_release(session, reader);
+}
+END_TEST
+
+static unsigned changes;
+
+static void count_change(void *arg)
+{
+    (void)arg;
+    changes++;
+}
+
+/* What the kernel kept for long is stale from then on. */
+START_TEST(session_is_quiet_until_something_changes)
+{
+    const struct tfs_events events = {.changed = count_change};
+    const struct tfs_session_options options = {
+        .scratch_limit = 1 << 20, .cache_limit = 1 << 20, .exit_fd = -1};
+    struct tfs_error err = {0};
+    struct tfs_attr attr;
+    tfs_session_close(session);
+    changes = 0;
+    save = fake_save_create();
+    ck_assert_int_eq(tfs_session_open(save, &options, &events, &session, &err), 0);
+    ck_assert_str_eq(cat(TEXT), "zero");
+    ck_assert_int_eq(look(TEXT, &attr), 0);
+    ck_assert(attr.lasts && tfs_session_is_quiet(session));
+    ck_assert_uint_eq(changes, 0);
+    ck_assert_int_eq(put(TEXT, "other"), 0);
+    ck_assert_int_eq(put(TEXT, "another"), 0);
+    ck_assert_uint_eq(changes, 1);
+    ck_assert_int_eq(look("chunks/1_0_0/text.txt", &attr), 0);
+    ck_assert(!attr.lasts && !tfs_session_is_quiet(session));
+    ck_assert_int_eq(look("chunks/1_0_0", &attr), 0);
+    ck_assert(attr.lasts);
+}
+END_TEST
+
+/* The root lists .terrainfs with the first line of its log. */
+START_TEST(session_is_quiet_until_something_is_refused)
+{
+    ck_assert(tfs_session_is_quiet(session));
+    ck_assert_int_eq(tfs_session_link(session, 1, "name"), -EPERM);
+    ck_assert(!tfs_session_is_quiet(session));
 }
 END_TEST
 
@@ -771,7 +868,7 @@ START_TEST(session_reader_that_comes_during_a_rename_sees_a_whole_file)
     ck_assert_int_eq(put("t", "fresh"), 0);
     fake_disk.during[FAKE_COMMIT] = open_other;
     ck_assert_int_eq(rename_path("t", "chunks/0_0_0/text.txt"), 0);
-    ck_assert_str_eq(text_of_handle(other_handle, 0), "zero");
+    ck_assert_str_eq(text_of_handle(other_handle), "fresh");
     tfs_session_release(session, other_handle);
 }
 END_TEST
@@ -860,6 +957,11 @@ static const TTest *const *const tests[] = {
     &session_append_goes_to_the_end_whatever_the_caller_believes,
     &session_open_wants_a_fresh_look_after_the_size_changed,
     &session_open_wants_one_fresh_look_however_often_the_file_is_replaced,
+    &session_gives_a_writer_an_id_that_no_reader_has,
+    &session_gives_no_name_the_id_of_a_writer,
+    &session_reads_to_its_end_what_was_opened,
+    &session_is_quiet_until_something_changes,
+    &session_is_quiet_until_something_is_refused,
     &session_mtime_moves_with_the_content_only,
     &session_flush_waits_for_a_validation_under_way,
     &session_takes_what_was_written_while_it_took_a_draft,

@@ -37,7 +37,7 @@ START_TEST(session_reader_of_an_unlinked_file_keeps_its_bytes)
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDONLY);
     ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "other"), 0);
-    ck_assert_str_eq(text_of_handle(handle, attr.id), "zero");
+    ck_assert_str_eq(text_of_handle(handle), "zero");
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "other");
     tfs_session_release(session, handle);
     ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "other");
@@ -85,7 +85,7 @@ START_TEST(session_read_only_files_refuse)
     struct tfs_handle *handle;
     bool keep;
     ck_assert_int_eq(look("all.txt", &attr), 0);
-    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_WRONLY, 1, &handle, &keep), -EACCES);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_WRONLY, &handle, &keep), -EACCES);
     ck_assert_int_eq(unlink_path("all.txt"), -EPERM);
     ck_assert_int_eq(attr.st.st_mode & 0222, 0);
 }
@@ -97,7 +97,7 @@ static int open_status(const char *path, int flags)
     struct tfs_handle *handle;
     bool keep;
     ck_assert_int_eq(look(path, &attr), 0);
-    int result = tfs_session_open_file(session, attr.id, flags, 1, &handle, &keep);
+    int result = tfs_session_open_file(session, attr.id, flags, &handle, &keep);
     if (result == 0)
         tfs_session_release(session, handle);
     return result;

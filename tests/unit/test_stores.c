@@ -159,7 +159,7 @@ START_TEST(store_that_cannot_be_written_leaves_the_other_writable)
     reopen((struct tfs_session_options){0}, "the moon is far");
     ck_assert_int_eq(look("zones/moon/chunks/0_0_0/text.txt", &attr), 0);
     ck_assert_int_eq(attr.st.st_mode & 0222, 0);
-    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_WRONLY, 1, &handle, &keep), -EROFS);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_WRONLY, &handle, &keep), -EROFS);
     ck_assert_int_eq(unlink_path("zones/moon/chunks/0_0_0/text.txt"), -EROFS);
     ck_assert_int_eq(make_directory("zones/moon/chunks/5_0_0", &attr), -EROFS);
     ck_assert_int_eq(put("zones/earth/chunks/0_0_0/text.txt", "green"), 0);

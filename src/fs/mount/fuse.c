@@ -5,8 +5,7 @@
  * libfuse mounts, reads requests and answers them. The threads are ours, because those of
  * fuse_session_loop_mt
  *   - end the mount when one of them finds no memory for a request;
- *   - drop requests that they were given when a signal ends the loop: a notification may wait for
- *     the page of such a READ, and the session for the notification;
+ *   - drop requests that they were given when a signal ends the loop;
  *   - end by pthread_cancel, which loads a library then, and aborts where it cannot;
  *   - take a lock twice for each request.
  */
@@ -40,12 +39,10 @@ struct server {
 struct tfs_fuse {
     struct fuse_session *se;
     struct tfs_fuse_requests requests;
-    sigset_t others;       /* all signals but those that end the loop, and WAKE */
-    pthread_t main;        /* waits for these */
-    atomic_int result;     /* why a server ended the loop; 0: unmounted */
-    atomic_bool leaving;   /* the loop has ended: no more notifications */
-    atomic_uint notifying; /* notifications under way */
-    unsigned wanted;       /* servers; of them run: */
+    sigset_t others;   /* all signals but those that end the loop, and WAKE */
+    pthread_t main;    /* waits for these */
+    atomic_int result; /* why a server ended the loop; 0: unmounted */
+    unsigned wanted;   /* servers; of them run: */
     unsigned started;
     struct server servers[];
 };
@@ -134,7 +131,6 @@ int tfs_fuse_open(const struct tfs_mount_options *options, const char *source, b
     }
     fuse->wanted = wanted;
     fuse->requests.max_read = options->max_read;
-    fuse->requests.skip_open = read_only && !arrays;
     fuse->requests.read_ahead = arrays && wanted > 1;
     hold_signals(fuse);
     *out = fuse;
@@ -205,13 +201,31 @@ static int start_servers(struct tfs_fuse *fuse, struct tfs_error *err)
     return 0;
 }
 
+/* From now on the kernel believes in no name and no listing that it has, but looks again: Linux
+ * 6.16; false: it is an older one. It waits for nothing. */
+static bool begin_epoch(struct tfs_fuse *fuse)
+{
+    /* As FUSE_NOTIFY_INC_EPOCH, which this libfuse does not know. */
+    const struct {
+        uint32_t size;
+        int32_t code;
+        uint64_t request;
+    } notification = {.size = sizeof(notification), .code = 8};
+
+    return write(fuse_session_fd(fuse->se), &notification, sizeof(notification)) ==
+           (ssize_t)sizeof(notification);
+}
+
 int tfs_fuse_mount(struct tfs_fuse *fuse, struct tfs_session *session, const char *mountpoint,
                    struct tfs_error *err)
 {
     fuse->requests.session = session;
     if (fuse_session_mount(fuse->se, mountpoint) < 0)
         return tfs_fail(err, -EIO, "cannot be mounted");
-    return answer_init(fuse, err) < 0 ? err->code : start_servers(fuse, err);
+    if (answer_init(fuse, err) < 0)
+        return err->code;
+    fuse->requests.names_last = begin_epoch(fuse);
+    return start_servers(fuse, err);
 }
 
 /* A server that waits for a request is woken, and one that is about to wait does not. */
@@ -227,18 +241,6 @@ static void stop_servers(struct tfs_fuse *fuse)
         pthread_join(fuse->servers[i].thread, NULL);
 }
 
-/* A notification may wait for a page that a request still in the kernel's queue holds: answers such
- * requests until no notification is under way. */
-static void drain(struct tfs_fuse *fuse)
-{
-    atomic_store(&fuse->leaving, true);
-    while (atomic_load(&fuse->notifying) > 0) {
-        struct pollfd fd = {.fd = fuse_session_fd(fuse->se), .events = POLLIN};
-        if (poll(&fd, 1, 10) > 0 && (fd.revents & POLLIN) != 0)
-            (void)serve_one(fuse, &fuse->servers[0]);
-    }
-}
-
 int tfs_fuse_loop(struct tfs_fuse *fuse, int command)
 {
     struct pollfd wait = {.fd = command, .events = POLLIN};
@@ -252,7 +254,6 @@ int tfs_fuse_loop(struct tfs_fuse *fuse, int command)
         wait.fd = -1;
     }
     stop_servers(fuse);
-    drain(fuse);
     return atomic_load(&fuse->result);
 }
 
@@ -267,13 +268,17 @@ void tfs_fuse_close(struct tfs_fuse *fuse)
 
 /* ---- notifications --------------------------------------------------------------------------- */
 
+void tfs_fuse_changed(void *arg)
+{
+    struct tfs_fuse *fuse = arg;
+
+    if (fuse->requests.names_last)
+        (void)begin_epoch(fuse);
+}
+
 void tfs_fuse_invalidate(void *arg, uint64_t id)
 {
     struct tfs_fuse *fuse = arg;
 
-    atomic_fetch_add(&fuse->notifying, 1);
-    /* Looked at after the count went up: the end of the loop waits for the count. */
-    if (!atomic_load(&fuse->leaving))
-        (void)fuse_lowlevel_notify_inval_inode(fuse->se, id, 0, 0);
-    atomic_fetch_sub(&fuse->notifying, 1);
+    (void)fuse_lowlevel_notify_inval_inode(fuse->se, id, 0, 0);
 }

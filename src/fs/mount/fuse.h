@@ -28,6 +28,7 @@ int tfs_fuse_loop(struct tfs_fuse *fuse, int command);
 void tfs_fuse_close(struct tfs_fuse *fuse);
 
 /* Of struct tfs_events, with the struct tfs_fuse as arg. */
+void tfs_fuse_changed(void *arg);
 void tfs_fuse_invalidate(void *arg, uint64_t id);
 
 #endif

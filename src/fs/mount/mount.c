@@ -201,8 +201,9 @@ static int open_session(struct mounting *m, struct tfs_error *err)
         .keep_times = true,
         .exit_fd = m->exit_pipe[0],
     };
-    struct tfs_events events = {.invalidate = tfs_fuse_invalidate,
-                                .invalidate_arg = m->fuse,
+    struct tfs_events events = {.changed = tfs_fuse_changed,
+                                .invalidate = tfs_fuse_invalidate,
+                                .caches = m->fuse,
                                 .message = on_message,
                                 .message_arg = m};
 

@@ -2,15 +2,11 @@
  * libfuse's low-level requests to session calls and back. No decision about files is made here:
  * only how long the kernel may cache what it is told.
  *
- * Names and attributes live for TIMEOUT: what the session changes by itself it invalidates first
- * (tfs_fuse_invalidate), and a name that vanished answers ESTALE, and the kernel looks it up again.
- * Names that are absent are never cached. Directories are not opened at all (offsets are stable),
- * nor are files of a read-only mount.
- *
- * What a listing says of an entry stays in the kernel as an inode of 1 KiB, which costs 2 us at the
- * unmount. A walk by names (find) would leave millions of them, of files that nobody looked at. So
- * a listing gives the attributes of files only after somebody looked at a file; a program that
- * walks and looks at every file asks for those of one directory in LISTINGS by their names.
+ * Attributes of a file live for TIMEOUT, because its id is one text; its name for this moment,
+ * because it may get another id. Until something is changed names and listings live for TIMEOUT,
+ * too: then the kernel is told once that they are stale (tfs_fuse_changed). Names of directories
+ * live for TIMEOUT, and tfs_fuse_invalidate tells of their attributes; one that vanished answers
+ * ESTALE, and the kernel looks it up again. Names that are absent are never kept.
  */
 #include "fs/mount/requests.h"
 
@@ -23,7 +19,6 @@
 #include "fs/session/session.h"
 
 #define TIMEOUT   3600.0
-#define LISTINGS  64
 #define NOREPLACE 1u /* RENAME_NOREPLACE, which not every stdio.h names */
 
 static struct tfs_session *session_of(fuse_req_t req)
@@ -31,26 +26,20 @@ static struct tfs_session *session_of(fuse_req_t req)
     return ((struct tfs_fuse_requests *)fuse_req_userdata(req))->session;
 }
 
-static void file_looked_at(fuse_req_t req)
-{
-    struct tfs_fuse_requests *requests = fuse_req_userdata(req);
-
-    atomic_store_explicit(&requests->listings, LISTINGS, memory_order_relaxed);
-}
-
 static struct tfs_handle *handle_of(const struct fuse_file_info *fi)
 {
     return fi != NULL ? (struct tfs_handle *)(uintptr_t)fi->fh : NULL;
 }
 
-static struct fuse_entry_param entry_of(const struct tfs_attr *attr)
+static struct fuse_entry_param entry_of(fuse_req_t req, const struct tfs_attr *attr)
 {
-    double timeout = attr->changing ? 0 : TIMEOUT;
+    const struct tfs_fuse_requests *requests = fuse_req_userdata(req);
+    const bool lasts = attr->lasts && (requests->names_last || S_ISDIR(attr->st.st_mode));
 
     return (struct fuse_entry_param){.ino = attr->id,
                                      .attr = attr->st,
-                                     .attr_timeout = timeout,
-                                     .entry_timeout = attr->renames ? 0 : TIMEOUT};
+                                     .attr_timeout = attr->changing ? 0 : TIMEOUT,
+                                     .entry_timeout = lasts ? TIMEOUT : 0};
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
@@ -64,7 +53,7 @@ static void done_entry(void *arg, int result, const struct tfs_attr *attr)
         return;
     }
     struct tfs_session *session = session_of(req); /* the reply frees the request */
-    struct fuse_entry_param entry = entry_of(attr);
+    struct fuse_entry_param entry = entry_of(req, attr);
     if (fuse_reply_entry(req, &entry) == -ENOENT)
         tfs_session_forget(session, attr->id, 1);
 }
@@ -92,8 +81,6 @@ static void on_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
     struct tfs_attr attr;
     int result = tfs_session_lookup(session_of(req), parent, name, &attr);
 
-    if (result == 0 && S_ISREG(attr.st.st_mode))
-        file_looked_at(req);
     done_entry(req, result, &attr);
 }
 
@@ -167,8 +154,6 @@ static void on_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
     struct tfs_attr attr;
 
     int result = tfs_session_getattr(session_of(req), ino, handle_of(fi), &attr);
-    if (result == 0 && S_ISREG(attr.st.st_mode))
-        file_looked_at(req);
     done_attr(req, result, &attr);
 }
 
@@ -215,8 +200,7 @@ static void open_now(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct tfs_handle *handle = NULL;
     bool keep = false;
-    int result = tfs_session_open_file(session_of(req), ino, fi->flags, fuse_req_ctx(req)->pid,
-                                       &handle, &keep);
+    int result = tfs_session_open_file(session_of(req), ino, fi->flags, &handle, &keep);
 
     if (result < 0) {
         fuse_reply_err(req, -result);
@@ -242,20 +226,16 @@ static void open_waited(void *arg)
 
 static void on_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-    const struct tfs_fuse_requests *requests = fuse_req_userdata(req);
+    struct tfs_session *session = session_of(req);
 
-    if (requests->skip_open) {
-        fuse_reply_err(req, ENOSYS); /* the kernel never asks again, and keeps its cache */
-        return;
-    }
-    if (tfs_session_current(requests->session, ino)) {
+    if (tfs_session_current(session, ino)) {
         open_now(req, ino, fi);
         return;
     }
     struct waiting_open *open = malloc(sizeof(*open));
     if (open != NULL)
         *open = (struct waiting_open){req, ino, *fi};
-    if (open == NULL || tfs_session_after_check(requests->session, ino, open_waited, open) < 0) {
+    if (open == NULL || tfs_session_after_check(session, ino, open_waited, open) < 0) {
         free(open);
         fuse_reply_err(req, ENOMEM);
     }
@@ -277,7 +257,7 @@ static void on_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
     }
     fi->fh = (uintptr_t)handle;
     fi->direct_io = tfs_session_is_direct(handle);
-    struct fuse_entry_param entry = entry_of(&attr);
+    struct fuse_entry_param entry = entry_of(req, &attr);
     if (fuse_reply_create(req, &entry, fi) == -ENOENT) {
         tfs_session_release(session, handle);
         tfs_session_forget(session, attr.id, 1);
@@ -291,10 +271,8 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
     struct tfs_blob *hold = NULL;
     struct tfs_span bytes = {0};
 
-    file_looked_at(req);
-    int result =
-        tfs_session_read(requests->session, ino, handle_of(fi), fi != NULL ? fi->lock_owner : 0,
-                         (uint64_t)offset, size, &hold, &bytes);
+    int result = tfs_session_read(requests->session, handle_of(fi), fi->lock_owner,
+                                  (uint64_t)offset, size, &hold, &bytes);
     if (result < 0)
         fuse_reply_err(req, -result);
     else
@@ -321,10 +299,6 @@ static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 static void on_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     (void)ino;
-    if (handle_of(fi) == NULL) {
-        fuse_reply_err(req, ENOSYS); /* files were not opened: nothing is ever flushed */
-        return;
-    }
     tfs_session_flush(session_of(req), handle_of(fi), fi->lock_owner,
                       (struct tfs_reply){done_err, req});
 }
@@ -351,48 +325,41 @@ struct filling {
     fuse_req_t req;
     char *data;
     size_t size, used;
-    bool plus;
 };
 
 static bool fill_entry(void *arg, const struct tfs_dirent *entry)
 {
     struct filling *f = arg;
     size_t left = f->size - f->used;
-    size_t need;
+    size_t need = fuse_add_direntry(f->req, f->data + f->used, left, entry->name, &entry->st,
+                                    (off_t)entry->next);
 
-    if (f->plus) {
-        struct fuse_entry_param param = {.attr = entry->attr.st};
-        if (entry->known)
-            param = entry_of(&entry->attr);
-        need = fuse_add_direntry_plus(f->req, f->data + f->used, left, entry->name, &param,
-                                      (off_t)entry->next);
-    } else {
-        need = fuse_add_direntry(f->req, f->data + f->used, left, entry->name, &entry->attr.st,
-                                 (off_t)entry->next);
-    }
     if (need > left)
         return false;
     f->used += need;
     return true;
 }
 
-static enum tfs_listed attributes_for(struct tfs_fuse_requests *requests, bool plus, off_t offset)
+/* A listing that is kept while it changes, and that several programs read, may be old and new. */
+static void on_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-    if (!plus)
-        return TFS_LISTED_NONE;
-    const int left = atomic_fetch_sub(&requests->listings, offset == 0 ? 1 : 0);
-    return left > 0 ? TFS_LISTED_ALL : TFS_LISTED_DIRECTORIES;
+    const struct tfs_fuse_requests *requests = fuse_req_userdata(req);
+
+    (void)ino;
+    fi->keep_cache = fi->cache_readdir =
+        requests->names_last && tfs_session_is_quiet(requests->session);
+    fuse_reply_open(req, fi);
 }
 
-static void read_directory(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus)
+static void on_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+                       struct fuse_file_info *fi)
 {
-    struct tfs_fuse_requests *requests = fuse_req_userdata(req);
-    struct filling f = {.req = req, .data = malloc(size), .size = size, .plus = plus};
+    struct filling f = {.req = req, .data = malloc(size), .size = size};
     int result = -ENOMEM;
 
+    (void)fi;
     if (f.data != NULL)
-        result = tfs_session_read_directory(requests->session, ino, (uint64_t)offset,
-                                            attributes_for(requests, plus, offset), fill_entry, &f);
+        result = tfs_session_read_directory(session_of(req), ino, (uint64_t)offset, fill_entry, &f);
     if (result < 0)
         fuse_reply_err(req, -result);
     else
@@ -400,50 +367,21 @@ static void read_directory(fuse_req_t req, fuse_ino_t ino, size_t size, off_t of
     free(f.data);
 }
 
-static void on_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-    (void)ino;
-    const struct tfs_fuse_requests *requests = fuse_req_userdata(req);
-    fi->keep_cache = 1;
-    fi->cache_readdir = 1;
-    if (requests->skip_opendir)
-        fuse_reply_err(req, ENOSYS); /* the kernel never asks again, and keeps its cache */
-    else
-        fuse_reply_open(req, fi);
-}
-
-static void on_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
-                       struct fuse_file_info *fi)
-{
-    (void)fi;
-    read_directory(req, ino, size, offset, false);
-}
-
-static void on_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
-                           struct fuse_file_info *fi)
-{
-    (void)fi;
-    read_directory(req, ino, size, offset, true);
-}
-
 /* ---- the beginning --------------------------------------------------------------------------- */
 
 static void on_init(void *userdata, struct fuse_conn_info *conn)
 {
     struct tfs_fuse_requests *requests = userdata;
-    unsigned wanted = FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_READDIRPLUS | FUSE_CAP_NO_OPENDIR_SUPPORT |
-                      FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ;
+    const unsigned wanted =
+        FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ;
 
     conn->want |= conn->capable & wanted;
-    /* Attributes come with every readdir; stale pages are invalidated by us, not guessed from
-     * mtime. */
-    conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA |
-                              FUSE_CAP_WRITEBACK_CACHE);
+    /* No page of a file is ever stale. A listing with attributes keeps names of a moment. */
+    conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO |
+                              FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_WRITEBACK_CACHE);
     conn->time_gran = 1;
     conn->max_read = requests->max_read; /* libfuse refuses the mount where this and -o differ */
     requests->initialized = true;
-    requests->skip_open &= (conn->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
-    requests->skip_opendir = (conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
 }
 
 const struct fuse_lowlevel_ops tfs_fuse_operations = {
@@ -468,7 +406,6 @@ const struct fuse_lowlevel_ops tfs_fuse_operations = {
     .release = on_release,
     .opendir = on_opendir,
     .readdir = on_readdir,
-    .readdirplus = on_readdirplus,
     .fsyncdir = on_fsync,
     .statfs = on_statfs,
 };

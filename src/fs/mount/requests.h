@@ -4,7 +4,6 @@
 #ifndef TFS_FS_MOUNT_REQUESTS_H
 #define TFS_FS_MOUNT_REQUESTS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
 struct tfs_session;
@@ -12,12 +11,10 @@ struct tfs_session;
 /* What libfuse hands to each request as its user data. */
 struct tfs_fuse_requests {
     struct tfs_session *session;
-    unsigned max_read;   /* of struct tfs_mount_options */
-    bool read_ahead;     /* of arrays: another thread answers meanwhile */
-    bool initialized;    /* INIT was answered */
-    bool skip_open;      /* nobody must know what is open, and the kernel can do without OPEN */
-    bool skip_opendir;   /* ... and without OPENDIR */
-    atomic_int listings; /* so many more give the attributes of files */
+    unsigned max_read; /* of struct tfs_mount_options */
+    bool read_ahead;   /* of arrays: another thread answers meanwhile */
+    bool names_last;   /* the kernel can be told that all names are stale */
+    bool initialized;  /* INIT was answered */
 };
 
 struct fuse_lowlevel_ops;

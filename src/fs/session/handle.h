@@ -87,13 +87,12 @@ struct tfs_handle {
     struct tfs_inode *inode;
     bool writer;
     bool append;
-    bool direct;   /* of a text: what it reads and writes passes by the kernel's pages */
-    bool wrote;    /* an array, since it was opened */
-    bool gone;     /* the name is another file's now, or nobody's: what it writes is refused */
-    bool closed;   /* what is left of it is its draft */
-    unsigned jobs; /* that need it */
+    bool direct;             /* what it reads and writes passes by the kernel's pages */
+    bool wrote;              /* an array, since it was opened */
+    bool closed;             /* what is left of it is its draft */
+    unsigned jobs;           /* that need it */
     struct tfs_draft *draft; /* NULL: it has none */
-    struct tfs_blob *blob;   /* what it read last, rendered at that stamp */
+    struct tfs_blob *blob;   /* what it reads, or read last: the text of that stamp */
     uint64_t stamp;
 };
 

@@ -3,7 +3,6 @@
  */
 #include "fs/session/inode.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -35,12 +34,12 @@ void tfs_inodes_release(struct tfs_inodes *inodes)
             free_handle(inode->handles);
         tfs_scratch_free(inodes->overlay, inode->scratch);
         tfs_inode_end_array(inode);
-        tfs_doc_unref(inode->past);
+        tfs_doc_unref(inode->doc);
         free(inode);
     }
     tfs_map_release(&inodes->inodes);
+    tfs_map_release(&inodes->open);
     tfs_map_release(&inodes->files);
-    tfs_map_release(&inodes->burned);
 }
 
 /* ---- ids ------------------------------------------------------------------------------------- */
@@ -48,16 +47,6 @@ void tfs_inodes_release(struct tfs_inodes *inodes)
 struct tfs_inode *tfs_inode_find(const struct tfs_inodes *inodes, uint64_t id)
 {
     return tfs_map_find(&inodes->inodes, id);
-}
-
-bool tfs_inode_is_burned(const struct tfs_inodes *inodes, uint64_t id)
-{
-    return tfs_map_find(&inodes->burned, id) != NULL;
-}
-
-struct tfs_inode *tfs_inode_of(const struct tfs_inodes *inodes, const struct tfs_node *node)
-{
-    return tfs_map_find(&inodes->files, tfs_node_id(node));
 }
 
 static struct tfs_inode *make(struct tfs_inodes *inodes, uint64_t id)
@@ -74,24 +63,62 @@ static struct tfs_inode *make(struct tfs_inodes *inodes, uint64_t id)
     return inode;
 }
 
-struct tfs_inode *tfs_inode_make(struct tfs_inodes *inodes, const struct tfs_node *node)
+/* Of a file of the schema; `named`: its name is given this one now. */
+static struct tfs_inode *make_file(struct tfs_inodes *inodes, uint64_t id,
+                                   const struct tfs_node *node, uint64_t stamp, bool named)
 {
-    uint64_t computed = tfs_node_id(node);
-    struct tfs_inode *inode = tfs_map_find(&inodes->files, computed);
+    struct tfs_inode *inode = make(inodes, id);
 
-    if (inode != NULL)
-        return inode;
-    bool taken = tfs_inode_find(inodes, computed) != NULL || tfs_inode_is_burned(inodes, computed);
-    inode = make(inodes, taken ? inodes->next_id++ : computed);
     if (inode == NULL)
         return NULL;
     inode->node = *node;
-    if (tfs_map_set(&inodes->files, computed, inode) < 0) {
-        tfs_map_remove(&inodes->inodes, inode->id);
-        free(inode);
+    inode->stamp = stamp;
+    if (named && tfs_map_set(&inodes->files, tfs_node_id(node), inode) < 0) {
+        tfs_inode_drop(inodes, inode);
         return NULL;
     }
     return inode;
+}
+
+/* The draft that made the name of this inode; NULL: there is none. */
+static struct tfs_draft *unborn(const struct tfs_inode *inode)
+{
+    const struct tfs_handle *h = inode->handles;
+
+    while (h != NULL && (h->draft == NULL || !h->draft->unborn))
+        h = h->next;
+    return h != NULL ? h->draft : NULL;
+}
+
+int tfs_inode_give(struct tfs_inodes *inodes, const struct tfs_node *node, uint64_t stamp,
+                   struct tfs_doc *alone, uint64_t *id)
+{
+    struct tfs_inode *inode = tfs_map_find(&inodes->files, tfs_node_id(node));
+    const bool named = inode != NULL && unborn(inode) != NULL;
+
+    if (!named && (alone != NULL || inode == NULL || inode->stamp != stamp)) {
+        *id = tfs_node_id(node);
+        if (stamp == 0 && alone == NULL)
+            return 0;
+        inode = make_file(inodes, inodes->next_id++, node, stamp, alone == NULL);
+        if (inode == NULL)
+            return -ENOMEM;
+        inode->doc = tfs_doc_ref(alone);
+    }
+    inode->refs += inode->id >= TFS_ID_TABLE;
+    *id = inode->id;
+    return 0;
+}
+
+struct tfs_inode *tfs_inode_make_computed(struct tfs_inodes *inodes, const struct tfs_node *node)
+{
+    return make_file(inodes, tfs_node_id(node), node, 0, true);
+}
+
+struct tfs_inode *tfs_inode_make_taken(struct tfs_inodes *inodes, const struct tfs_node *node,
+                                       bool named)
+{
+    return make_file(inodes, inodes->next_id++, node, TFS_STAMP_TAKEN, named);
 }
 
 struct tfs_inode *tfs_inode_make_scratch(struct tfs_inodes *inodes, enum tfs_scratch_kind kind,
@@ -108,28 +135,6 @@ struct tfs_inode *tfs_inode_make_scratch(struct tfs_inodes *inodes, enum tfs_scr
     return inode;
 }
 
-uint64_t tfs_inode_known_id(const struct tfs_inodes *inodes, uint64_t computed)
-{
-    const struct tfs_inode *inode = tfs_map_find(&inodes->files, computed);
-
-    return inode != NULL ? inode->id : computed;
-}
-
-uint64_t tfs_inode_id(struct tfs_inodes *inodes, const struct tfs_node *node)
-{
-    uint64_t computed = tfs_node_id(node);
-
-    if (tfs_node_is_directory(node))
-        return computed;
-    struct tfs_inode *inode = tfs_map_find(&inodes->files, computed);
-    if (inode != NULL)
-        return inode->id;
-    if (tfs_inode_find(inodes, computed) == NULL && !tfs_inode_is_burned(inodes, computed))
-        return computed;
-    inode = tfs_inode_make(inodes, node);
-    return inode != NULL ? inode->id : 0;
-}
-
 /* ---- lifetime -------------------------------------------------------------------------------- */
 
 void tfs_inode_end_array(struct tfs_inode *inode)
@@ -137,6 +142,7 @@ void tfs_inode_end_array(struct tfs_inode *inode)
     if (inode->array == NULL)
         return;
     tfs_sparse_unref(inode->array->pages);
+    tfs_doc_unref(inode->array->opened);
     free(inode->array);
     inode->array = NULL;
 }
@@ -149,33 +155,42 @@ static void leave_file(struct tfs_inodes *inodes, struct tfs_inode *inode)
         tfs_map_remove(&inodes->files, computed);
 }
 
-/* The kernel may still know its id as the file that it is no more. */
-static void burn(struct tfs_inodes *inodes, const struct tfs_inode *inode)
+/* Nobody has it open. */
+static void close_inode(struct tfs_inodes *inodes, struct tfs_inode *inode)
 {
-    if (inode->id < TFS_ID_TABLE)
-        (void)tfs_map_set(&inodes->burned, inode->id, &inodes->burned); /* there is room */
+    tfs_map_remove(&inodes->open, inode->id);
+    tfs_doc_unref(inode->doc);
+    inode->doc = NULL;
 }
 
 void tfs_inode_drop(struct tfs_inodes *inodes, struct tfs_inode *inode)
 {
-    bool linked = inode->scratch != NULL && inode->scratch->link != NULL;
+    const bool linked = inode->scratch != NULL && inode->scratch->link != NULL;
 
-    if (inode->handles != NULL || inode->uses > 0 || linked || inode->array != NULL)
+    if (inode->handles != NULL || inode->array != NULL)
         return;
-    if (inode->id >= TFS_ID_TABLE && inode->lookups > 0) {
-        if (inode->scratch != NULL)
-            tfs_scratch_empty(inodes->overlay, inode->scratch);
+    close_inode(inodes, inode);
+    if (inode->scratch != NULL && !linked)
+        tfs_scratch_empty(inodes->overlay, inode->scratch);
+    if (inode->refs > 0 || linked)
         return;
-    }
     if (inode->scratch == NULL)
         leave_file(inodes, inode);
     tfs_scratch_free(inodes->overlay, inode->scratch);
     tfs_map_remove(&inodes->inodes, inode->id);
-    tfs_doc_unref(inode->past);
     free(inode);
 }
 
 /* ---- what it is ------------------------------------------------------------------------------ */
+
+bool tfs_inode_has_reader(const struct tfs_inode *inode)
+{
+    const struct tfs_handle *h = inode->handles;
+
+    while (h != NULL && (h->writer || h->direct))
+        h = h->next;
+    return h != NULL;
+}
 
 bool tfs_inode_has_writer(const struct tfs_inode *inode)
 {
@@ -186,28 +201,34 @@ bool tfs_inode_has_writer(const struct tfs_inode *inode)
     return h != NULL;
 }
 
-struct tfs_draft *tfs_inode_unborn(const struct tfs_inode *inode)
+bool tfs_inode_is_gone(const struct tfs_inode *inode)
 {
-    const struct tfs_handle *h = inode->handles;
-
-    while (h != NULL && (h->draft == NULL || !h->draft->unborn))
-        h = h->next;
-    return h != NULL ? h->draft : NULL;
+    return inode->stamp == TFS_STAMP_TAKEN && inode->doc != NULL;
 }
 
-void tfs_inode_is_born(struct tfs_inode *inode)
+struct tfs_draft *tfs_inode_unborn(const struct tfs_inodes *inodes, const struct tfs_node *node)
 {
-    for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
-        if (h->draft != NULL && h->draft->unborn) {
-            h->draft->unborn = false;
-            tfs_draft_lacks_text(h->draft);
-        }
+    const struct tfs_inode *inode = tfs_map_find(&inodes->files, tfs_node_id(node));
+
+    return inode != NULL ? unborn(inode) : NULL;
 }
 
-void tfs_inode_part_handles(struct tfs_inode *inode)
+void tfs_inode_is_born(struct tfs_inodes *inodes, const struct tfs_node *node)
 {
-    for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
-        h->gone = true;
+    const uint64_t file = tfs_node_id(node);
+    struct tfs_map_cell cell;
+
+    if (tfs_inode_unborn(inodes, node) == NULL)
+        return;
+    for (size_t at = 0; tfs_map_next(&inodes->open, &at, &cell);) {
+        const struct tfs_inode *inode = cell.value;
+        const bool same = inode->scratch == NULL && tfs_node_id(&inode->node) == file;
+        for (struct tfs_handle *h = inode->handles; same && h != NULL; h = h->next)
+            if (h->draft != NULL && h->draft->unborn) {
+                h->draft->unborn = false;
+                tfs_draft_lacks_text(h->draft);
+            }
+    }
 }
 
 static bool is_dirty(const struct tfs_handle *handle)
@@ -224,57 +245,40 @@ bool tfs_inode_is_unchecked(const struct tfs_inode *inode)
     return h != NULL || (inode->array != NULL && inode->array->dirty);
 }
 
-int tfs_inode_reserve(struct tfs_inodes *inodes)
+void tfs_inode_take(struct tfs_inode *inode)
 {
-    return tfs_map_reserve(&inodes->files) < 0 ? -ENOMEM : tfs_map_reserve(&inodes->burned);
+    inode->stamp = TFS_STAMP_TAKEN;
+    tfs_doc_unref(inode->doc);
+    inode->doc = NULL;
 }
 
-void tfs_inode_detach(struct tfs_inodes *inodes, struct tfs_inode *inode,
-                      struct tfs_scratch *scratch)
+void tfs_inode_leave(struct tfs_inodes *inodes, struct tfs_inode *inode, struct tfs_doc *doc)
 {
     leave_file(inodes, inode);
-    burn(inodes, inode);
-    tfs_inode_end_array(inode);
-    scratch->id = inode->id;
-    inode->scratch = scratch;
-}
-
-void tfs_inode_leave(struct tfs_inodes *inodes, struct tfs_inode *inode, struct tfs_doc *past,
-                     const char *why)
-{
-    leave_file(inodes, inode);
-    burn(inodes, inode);
-    if (inode->past == NULL)
-        inode->past = tfs_doc_ref(past); /* NULL: nobody has it open */
-    inode->past_why = why;
+    if (inode->doc == NULL)
+        inode->doc = tfs_doc_ref(doc);
 }
 
 void tfs_inode_attach(struct tfs_inodes *inodes, struct tfs_inode *inode,
                       const struct tfs_node *node)
 {
-    uint64_t computed = tfs_node_id(node);
-
-    if (inode->scratch == NULL)
-        leave_file(inodes, inode);
-    assert(tfs_map_find(&inodes->files, computed) == NULL);
-    (void)tfs_map_set(&inodes->files, computed, inode); /* there is room */
-    if (inode->id == computed)
-        tfs_map_remove(&inodes->burned, computed);
-    else
-        burn(inodes, inode);
     tfs_scratch_free(inodes->overlay, inode->scratch);
     inode->scratch = NULL;
     inode->node = *node;
+    inode->stamp = TFS_STAMP_TAKEN;
 }
 
 /* ---- open files ------------------------------------------------------------------------------ */
 
-int tfs_handle_open(struct tfs_inode *inode, bool writer, bool append, struct tfs_handle **handle)
+int tfs_handle_open(struct tfs_inodes *inodes, struct tfs_inode *inode, bool writer, bool append,
+                    struct tfs_handle **handle)
 {
     struct tfs_handle *opened = calloc(1, sizeof(*opened));
 
-    if (opened == NULL)
+    if (opened == NULL || tfs_map_set(&inodes->open, inode->id, inode) < 0) {
+        free(opened);
         return -ENOMEM;
+    }
     opened->inode = inode;
     opened->writer = writer;
     opened->append = append;

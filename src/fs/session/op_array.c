@@ -26,23 +26,6 @@ static int lay_pages(struct tfs_session *s, const struct tfs_node *node, struct 
     return size < 0 ? (int)size : tfs_sparse_create(doc, (uint64_t)size, pages);
 }
 
-/* Begins anew over what `doc` shows. */
-static int lay_anew(struct tfs_session *s, struct tfs_open_array *array, struct tfs_doc *doc)
-{
-    struct tfs_node node = array->node;
-    struct tfs_sparse *pages = NULL;
-
-    tfs_ops_refresh(s, &node);
-    int result = lay_pages(s, &node, doc, &pages);
-    if (result < 0)
-        return result;
-    tfs_sparse_unref(array->pages);
-    array->pages = pages;
-    array->node = node;
-    array->version = doc->version;
-    return 0;
-}
-
 int tfs_ops_open_array(struct tfs_session *s, struct tfs_inode *inode)
 {
     struct tfs_open_array *array;
@@ -53,45 +36,35 @@ int tfs_ops_open_array(struct tfs_session *s, struct tfs_inode *inode)
     if (array == NULL)
         return -ENOMEM;
     array->node = inode->node;
-    tfs_ops_refresh(s, &array->node);
+    if (inode->doc == NULL)
+        tfs_ops_refresh(s, &array->node);
     struct tfs_doc *shown = tfs_store_shown(tfs_ops_branch(s, &array->node)->store);
-    int result =
-        lay_pages(s, &array->node, inode->past != NULL ? inode->past : shown, &array->pages);
+    struct tfs_doc *doc = inode->doc != NULL ? inode->doc : shown;
+    int result = lay_pages(s, &array->node, doc, &array->pages);
     if (result < 0) {
         free(array);
         return result;
     }
-    array->version = array->pages->base->version;
+    array->opened = tfs_doc_ref(doc);
     array->limit = TFS_DRAFT_MAX + 4 * array->pages->size;
     inode->array = array;
     return 0;
 }
 
-void tfs_ops_close_array(struct tfs_session *s, struct tfs_inode *inode)
-{
-    tfs_inode_end_array(inode);
-    if (inode->past_why == NULL)
-        tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
-    tfs_notify_stale(s->notify, inode->id);
-}
-
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void note_written(struct tfs_session *s, struct tfs_inode *inode)
+static void note_written(struct tfs_inode *inode)
 {
     inode->array->dirty = true;
     inode->array->told = false;
-    inode->array->refused = 0;
-    tfs_views_bump(&s->views, tfs_node_id(&inode->node));
 }
 
 /* What a failed write says is there in part: every commit answers its error, until the array is cut
  * to 0. */
-static int fail_write(struct tfs_session *s, struct tfs_inode *inode, int result,
-                      struct tfs_error *why)
+static int fail_write(struct tfs_inode *inode, int result, struct tfs_error *why)
 {
     inode->array->failed = result;
-    note_written(s, inode);
+    note_written(inode);
     if (result == -EFBIG)
         tfs_fail(why, result, "what is written lies behind the largest size of this file");
     else if (result == -ENOSPC || result == -EDQUOT)
@@ -134,20 +107,19 @@ int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs
     if (array->failed < 0)
         return array->failed;
     if (offset > UINT64_MAX / 2 || (end > array->pages->size && end > array->limit))
-        return fail_write(s, inode, -EFBIG, why);
+        return fail_write(inode, -EFBIG, why);
     int result = fill_pages(s, need, array, offset, bytes.size);
     if (result <= TFS_NEEDS_BYTES)
         return result;
     if (result == 0)
         result = tfs_sparse_write(array->pages, offset, bytes);
     if (result < 0)
-        return fail_write(s, inode, result, why);
-    note_written(s, inode);
+        return fail_write(inode, result, why);
+    note_written(inode);
     return 0;
 }
 
-int tfs_ops_resize_array(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
-                         uint64_t size)
+int tfs_ops_resize_array(struct tfs_need *need, struct tfs_inode *inode, uint64_t size)
 {
     struct tfs_open_array *array = inode->array;
 
@@ -162,39 +134,8 @@ int tfs_ops_resize_array(struct tfs_session *s, struct tfs_need *need, struct tf
     if (result < 0)
         return result;
     array->failed = 0;
-    note_written(s, inode);
+    note_written(inode);
     return result;
-}
-
-/* ---- pages of the kernel --------------------------------------------------------------------- */
-
-static struct tfs_doc *shown_of(struct tfs_session *s, const struct tfs_open_array *array)
-{
-    return tfs_store_shown(tfs_ops_branch(s, &array->node)->store);
-}
-
-/* A page that a mapping wrote comes back while the kernel drops it, and is one of the document that
- * it was read in. Where none came, all pages that the kernel has then were read later. */
-void tfs_ops_invalidate(void *session, uint64_t id)
-{
-    struct tfs_session *s = session;
-    struct tfs_doc *shown = NULL;
-
-    pthread_mutex_lock(&s->lock);
-    const struct tfs_inode *before = tfs_inode_find(&s->inodes, id);
-    if (before != NULL && before->array != NULL)
-        shown = tfs_doc_ref(shown_of(s, before->array));
-    pthread_mutex_unlock(&s->lock);
-    s->events.invalidate(s->events.invalidate_arg, id);
-    if (shown == NULL)
-        return;
-    pthread_mutex_lock(&s->lock);
-    struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
-    if (inode != NULL && inode->array != NULL && inode->past == NULL &&
-        !tfs_sparse_is_written(inode->array->pages) && inode->array->version < shown->version)
-        (void)lay_anew(s, inode->array, shown);
-    pthread_mutex_unlock(&s->lock);
-    tfs_doc_unref(shown);
 }
 
 /* ---- commit points --------------------------------------------------------------------------- */
@@ -229,8 +170,24 @@ static bool has_moved_away(const struct tfs_branch *branch, const struct tfs_nod
                                               tfs_key_compare(key, node->key) != 0);
 }
 
-static int take_pages(struct tfs_work *work, const struct tfs_open_array *array,
-                      const char *past_why, struct tfs_error *err)
+/* Has an array of many chunks another place in the save than it had in that document? */
+static bool has_other_bounds(const struct tfs_branch *branch, const struct tfs_open_array *array)
+{
+    const struct tfs_doc *docs[2] = {array->opened, tfs_store_shown(branch->store)};
+    const struct tfs_at at = tfs_node_at(branch->save, &array->node);
+    struct tfs_key low[2] = {{0}}, high[2] = {{0}};
+    bool any[2];
+
+    if (array->node.scope == TFS_SCOPE_CHUNK)
+        return false;
+    for (int i = 0; i < 2; i++)
+        any[i] = tfs_doc_bounds(docs[i], at.key.group, &low[i], &high[i]);
+    return any[0] != any[1] || tfs_key_compare(low[0], low[1]) != 0 ||
+           tfs_key_compare(high[0], high[1]) != 0;
+}
+
+static int take_pages(struct tfs_work *work, const struct tfs_open_array *array, bool gone,
+                      struct tfs_error *err)
 {
     struct tfs_written written = tfs_sparse_written(array->pages);
 
@@ -239,8 +196,13 @@ static int take_pages(struct tfs_work *work, const struct tfs_open_array *array,
                         array->failed == -ESTALE
                             ? "what was written to this array is set aside: open it again"
                             : "a write to this file failed");
-    if (past_why != NULL)
-        return tfs_fail(err, -ESTALE, "%s", past_why);
+    if (gone)
+        return tfs_fail(err, -ESTALE,
+                        "this file was removed or replaced since it was opened: open it again");
+    if (has_other_bounds(work->branch, array))
+        return tfs_fail(err, -ESTALE,
+                        "the bounds of the save have changed since this array was opened: open it "
+                        "again");
     if (array->pages->base != NULL && has_moved_away(work->branch, &array->node))
         return tfs_fail(err, -ESTALE, "the chunk was moved since this array was opened");
     work->written = &written;
@@ -249,48 +211,22 @@ static int take_pages(struct tfs_work *work, const struct tfs_open_array *array,
     return result;
 }
 
-/* What was written anew may have another type or order than the array has here: it shows what it
- * has become. */
-static void accept(struct tfs_session *s, struct tfs_inode *inode)
-{
-    struct tfs_open_array *array = inode->array;
-
-    if (array->pages->base != NULL || inode->past_why != NULL ||
-        lay_anew(s, array, shown_of(s, array)) < 0)
-        tfs_sparse_accept(array->pages);
-    tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
-    tfs_notify_stale(s->notify, inode->id);
-}
-
-/* At a close that is refused, the array shows what is accepted again: what was written is in
- * rejected/, and no RELEASE need come before that is seen. */
-static bool is_let_go(const struct tfs_work *work, struct tfs_inode *inode)
-{
-    struct tfs_session *s = work->branch->session;
-    struct tfs_open_array *array = inode->array;
-
-    if (work->job.barrier || inode->past_why != NULL || lay_anew(s, array, shown_of(s, array)) < 0)
-        return false;
-    array->failed = 0;
-    tfs_views_restamp(&s->views, tfs_node_id(&inode->node));
-    tfs_notify_stale(s->notify, inode->id);
-    return true;
-}
-
 /* Pages that were cut to 0 meanwhile are others, which nobody has looked at. */
 static void take_answer(const struct tfs_work *work, struct tfs_sparse *pages, int result,
                         bool tell)
 {
     struct tfs_open_array *array = work->inode->array;
+    struct tfs_session *s = work->branch->session;
 
     pages->busy = false;
     if (array->pages != pages)
         return;
+    array->dirty = result < 0;
     array->told = array->told || tell;
-    array->refused = result < 0 && array->told && is_let_go(work, work->inode) ? result : 0;
-    array->dirty = result < 0 && array->refused == 0;
-    if (result == 0)
-        accept(work->branch->session, work->inode);
+    if (result < 0)
+        return;
+    tfs_sparse_accept(pages);
+    tfs_views_bump(&s->views, tfs_node_id(&work->inode->node));
 }
 
 int tfs_ops_commit_array(struct tfs_work *work, bool released)
@@ -301,18 +237,16 @@ int tfs_ops_commit_array(struct tfs_work *work, bool released)
 
     pthread_mutex_lock(&s->lock);
     struct tfs_open_array *array = inode->array;
-    const char *past_why = inode->past_why;
-    /* Who has opened it since has begun what only his own close may end; and his close may have
-     * let it go already. */
+    const bool gone = tfs_inode_is_gone(inode);
+    /* Who has opened it since has begun what only his own close may end. */
     const bool any = array != NULL && array->dirty && !(released && tfs_inode_has_writer(inode));
     const struct tfs_open_array now = array != NULL ? *array : (struct tfs_open_array){0};
-    if (any) {
+    if (any)
         tfs_sparse_ref(now.pages)->busy = true;
-    }
     pthread_mutex_unlock(&s->lock);
     if (!any)
-        return now.refused;
-    int result = take_pages(work, &now, past_why, &err);
+        return 0;
+    int result = take_pages(work, &now, gone, &err);
     const bool tell = result < 0 && result != -ENOMEM && !now.told;
     if (tell && now.pages->size > 0)
         put_aside(s, inode, &now);
@@ -401,8 +335,8 @@ static bool loses(const struct tfs_publication *change, struct tfs_doc *past)
 static struct tfs_doc *find_loser_of(const struct tfs_inode *inode,
                                      const struct tfs_publication *change)
 {
-    if (loses(change, inode->past))
-        return inode->past;
+    if (loses(change, inode->doc))
+        return inode->doc;
     if (inode->array != NULL && loses(change, inode->array->pages->base))
         return inode->array->pages->base;
     for (const struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
@@ -416,8 +350,9 @@ static struct tfs_doc *find_loser(struct tfs_branch *branch, const struct tfs_pu
     struct tfs_doc *loser = NULL;
     struct tfs_map_cell cell;
 
-    for (size_t at = 0;
-         loser == NULL && tfs_map_next(&branch->session->inodes.inodes, &at, &cell);) {
+    if (change->reread || !loses(change, change->before))
+        return NULL;
+    for (size_t at = 0; loser == NULL && tfs_map_next(&branch->session->inodes.open, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
         if (inode->scratch == NULL && inode->node.store == branch->number)
             loser = find_loser_of(inode, change);
@@ -437,9 +372,9 @@ static void replace_past(struct tfs_session *s, const struct tfs_doc *past, stru
 {
     struct tfs_map_cell cell;
 
-    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
+    for (size_t at = 0; tfs_map_next(&s->inodes.open, &at, &cell);) {
         struct tfs_inode *inode = cell.value;
-        replace(&inode->past, past, kept);
+        replace(&inode->doc, past, kept);
         if (inode->array != NULL)
             replace(&inode->array->pages->base, past, kept);
         for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
@@ -448,74 +383,56 @@ static void replace_past(struct tfs_session *s, const struct tfs_doc *past, stru
     }
 }
 
-void tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *change)
+bool tfs_ops_past_loses(struct tfs_branch *branch, const struct tfs_publication *change)
+{
+    return find_loser(branch, change) != NULL;
+}
+
+bool tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *change)
 {
     struct tfs_session *s = branch->session;
-    struct tfs_doc *past, *kept = NULL;
 
-    do {
-        pthread_mutex_lock(&s->lock);
-        past = tfs_doc_ref(find_loser(branch, change));
-        pthread_mutex_unlock(&s->lock);
-        if (past == NULL)
-            return;
-        kept = keep_bytes(branch->save, past, change);
-        pthread_mutex_lock(&s->lock);
-        if (kept != NULL)
-            replace_past(s, past, kept);
-        pthread_mutex_unlock(&s->lock);
-        tfs_doc_unref(past);
-        tfs_doc_unref(kept);
-    } while (kept != NULL);
+    pthread_mutex_lock(&s->lock);
+    struct tfs_doc *past = tfs_doc_ref(find_loser(branch, change));
+    pthread_mutex_unlock(&s->lock);
+    if (past == NULL)
+        return true;
+    struct tfs_doc *kept = keep_bytes(branch->save, past, change);
+    pthread_mutex_lock(&s->lock);
+    if (kept != NULL)
+        replace_past(s, past, kept);
+    pthread_mutex_unlock(&s->lock);
+    tfs_doc_unref(past);
+    tfs_doc_unref(kept);
+    return kept != NULL;
 }
 
-/* ---- files that are others now --------------------------------------------------------------- */
+/* ---- files whose name goes ------------------------------------------------------------------- */
 
-void tfs_ops_leave(struct tfs_session *s, struct tfs_inode *inode)
+bool tfs_ops_array_is_dirty(struct tfs_session *s, const struct tfs_node *node)
 {
-    struct tfs_doc *shown = tfs_store_shown(tfs_ops_branch(s, &inode->node)->store);
+    const uint64_t id = tfs_node_id(node);
+    struct tfs_map_cell cell;
+    bool dirty = false;
 
-    if (inode->past == NULL)
-        tfs_ops_refresh(s, &inode->node); /* to what `shown` has */
-    tfs_inode_part_handles(inode);
-    tfs_inode_leave(&s->inodes, inode, inode->handles != NULL ? shown : NULL,
-                    "this file was removed or replaced since it was opened: open it again");
+    for (size_t at = 0; !dirty && tfs_map_next(&s->inodes.open, &at, &cell);) {
+        const struct tfs_inode *inode = cell.value;
+        dirty = inode->array != NULL && inode->array->dirty && tfs_node_id(&inode->node) == id;
+    }
+    return dirty;
 }
 
-/* Has the array that both documents have another place in the save? */
-static bool has_moved(const struct tfs_branch *branch, const struct tfs_node *node,
-                      const struct tfs_publication *change)
+void tfs_ops_leave(struct tfs_session *s, const struct tfs_node *node, struct tfs_doc *doc)
 {
-    const struct tfs_lens *lens = tfs_node_file(branch->save, node)->lens;
-    const struct tfs_at at = tfs_node_at(branch->save, node);
-    struct tfs_key low[2] = {{0}}, high[2] = {{0}};
-    bool any[2] = {tfs_doc_bounds(change->before, at.key.group, &low[0], &high[0]),
-                   tfs_doc_bounds(change->after, at.key.group, &low[1], &high[1])};
-
-    return any[0] != any[1] || tfs_key_compare(low[0], low[1]) != 0 ||
-           tfs_key_compare(high[0], high[1]) != 0 ||
-           lens->size(branch->save, change->before, at) !=
-               lens->size(branch->save, change->after, at);
-}
-
-void tfs_ops_leave_bounds(struct tfs_branch *branch, const struct tfs_publication *change)
-{
-    struct tfs_session *s = branch->session;
+    const uint64_t id = tfs_node_id(node);
     struct tfs_map_cell cell;
 
-    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
+    for (size_t at = 0; tfs_map_next(&s->inodes.open, &at, &cell);) {
         struct tfs_inode *inode = cell.value;
-        const struct tfs_node *node = &inode->node;
-        if (inode->scratch != NULL || inode->past_why != NULL || inode->handles == NULL ||
-            node->store != branch->number || node->file < 0 || node->scope == TFS_SCOPE_CHUNK ||
-            !tfs_ops_is_array(s, node) || !has_moved(branch, node, change) ||
-            tfs_inode_reserve(&s->inodes) < 0)
+        if (inode->scratch != NULL || tfs_node_id(&inode->node) != id)
             continue;
-        tfs_inode_leave(&s->inodes, inode, change->before,
-                        "the bounds of the save have changed since this array was opened: open it "
-                        "again");
-        /* What the kernel knows of the name is the other file's. */
-        struct tfs_node dir = tfs_ops_parent(s, node);
-        tfs_notify_stale(s->notify, tfs_node_id(&dir));
+        if (inode->doc == NULL)
+            inode->node.key = node->key;
+        tfs_inode_leave(&s->inodes, inode, doc);
     }
 }

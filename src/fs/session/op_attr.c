@@ -26,7 +26,8 @@ static void see_draft(const struct tfs_handle *handle, struct tfs_attr *attr)
 static int try_getattr(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     const struct asking *a = call;
-    struct tfs_inode *inode = tfs_inode_find(&s->inodes, a->id);
+    struct tfs_inode *inode =
+        a->handle != NULL ? a->handle->inode : tfs_inode_find(&s->inodes, a->id);
     struct tfs_node node;
 
     if (inode != NULL) {
@@ -38,6 +39,8 @@ static int try_getattr(struct tfs_session *s, void *call, struct tfs_need *need)
     int result = tfs_ops_node(s, a->id, &node);
     if (result < 0)
         return result;
+    if (!tfs_node_is_directory(&node) && tfs_views_stamp(&s->views, a->id) != 0)
+        return -ESTALE; /* it reads differently now, and its name has another id */
     result = tfs_ops_know_inside(s, need, &node);
     if (result == 0)
         result = tfs_ops_check_visible(s, &node);
@@ -95,15 +98,21 @@ static const struct timespec *chosen_time(const struct setting *c, unsigned whic
 
 /* futimens(2) does not say which handle it is for: who writes the file takes the time along with
  * what is written. Is there any? */
-static bool set_draft_times(const struct tfs_inode *inode, const struct timespec *mtime)
+static bool set_draft_times(struct tfs_session *s, uint64_t file, const struct timespec *mtime)
 {
+    struct tfs_map_cell cell;
     bool any = false;
 
-    for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
-        if (h->draft != NULL && h->draft->state == TFS_DRAFT_DIRTY) {
-            h->draft->time = *mtime;
-            any = true;
-        }
+    for (size_t at = 0; tfs_map_next(&s->inodes.open, &at, &cell);) {
+        const struct tfs_inode *inode = cell.value;
+        if (inode->scratch != NULL || tfs_node_id(&inode->node) != file)
+            continue;
+        for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
+            if (h->draft != NULL && h->draft->state == TFS_DRAFT_DIRTY) {
+                h->draft->time = *mtime;
+                any = true;
+            }
+    }
     return any;
 }
 
@@ -119,7 +128,7 @@ static int set_times(struct tfs_session *s, const struct setting *c)
         return 0;
     if (inode == NULL || inode->scratch == NULL) {
         int result = tfs_ops_node(s, c->id, &node);
-        if (result == 0 && inode != NULL && mtime != NULL && set_draft_times(inode, mtime))
+        if (result == 0 && mtime != NULL && set_draft_times(s, tfs_node_id(&node), mtime))
             mtime = NULL;
         return result < 0 ? result
                           : tfs_views_set_times(&s->views, tfs_node_id(&node), atime, mtime);
@@ -157,6 +166,8 @@ static int truncate_by_name(struct tfs_session *s, const struct setting *c, uint
     struct tfs_inode *inode = NULL;
     int result = tfs_file_for_open(s, c->id, true, &inode);
 
+    if (result < 0 && inode != NULL)
+        tfs_inode_drop(&s->inodes, inode);
     if (result < 0)
         return result;
     if (inode->scratch != NULL)
@@ -168,7 +179,7 @@ static int truncate_by_name(struct tfs_session *s, const struct setting *c, uint
         return -ENOMEM;
     }
     work->size = size;
-    work->work.urgent = true;
+    tfs_file_take(s, inode);
     tfs_work_submit(&work->work);
     return -EINPROGRESS;
 }

@@ -70,7 +70,7 @@ static bool begin_taking(struct tfs_commit_work *work, struct taking *t, struct 
     t->stamp = draft->stamp;
     t->accepted = draft->accepted;
     t->time = draft->time;
-    t->gone = handle->gone;
+    t->gone = tfs_inode_is_gone(handle->inode);
     t->cut = draft->cut;
     t->append = handle->append && draft->accepted != TFS_NOT_APPENDED;
     t->told = draft->state == TFS_DRAFT_REFUSED;
@@ -193,12 +193,11 @@ static int put_text(struct tfs_work *work, struct taking *t, struct tfs_error *e
 static void accept(struct tfs_commit_work *work, const struct taking *t)
 {
     struct tfs_session *s = work->work.branch->session;
-    struct tfs_inode *inode = work->handle->inode;
     struct tfs_draft *draft = work->handle->draft;
     const uint64_t id = tfs_node_id(&t->node);
 
     (void)tfs_views_set_times(&s->views, id, NULL, &t->time);
-    tfs_inode_is_born(inode);
+    tfs_inode_is_born(&s->inodes, &t->node);
     if (t->merged)
         tfs_draft_lacks_text(draft);
     else
@@ -261,7 +260,6 @@ static int commit_draft(struct tfs_commit_work *work)
         accept(work, &t);
     else
         tell = refuse(work, &t, result);
-    tfs_notify_stale(s->notify, work->handle->inode->id);
     pthread_cond_broadcast(&s->answered);
     pthread_mutex_unlock(&s->lock);
     if (tell)
@@ -319,7 +317,7 @@ static int release_array(struct tfs_work *work)
     if (result == -ENOMEM)
         s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
     else if (inode->array != NULL && !tfs_inode_has_writer(inode))
-        tfs_ops_close_array(s, inode);
+        tfs_inode_end_array(inode);
     pthread_mutex_unlock(&s->lock);
     return result;
 }
@@ -342,35 +340,35 @@ static void end_name(struct tfs_session *s, const struct tfs_inode *inode)
     tfs_ops_refresh(s, &node);
     struct tfs_node dir = tfs_ops_parent(s, &node);
     tfs_ops_bump_directory(s, &dir);
-    tfs_notify_stale(s->notify, tfs_node_id(&dir));
-    tfs_notify_stale(s->notify, inode->id);
+    tfs_ops_stale(s, &dir);
 }
 
 static void end_handle(struct tfs_session *s, struct tfs_handle *handle)
 {
     const struct tfs_inode *inode = handle->inode;
-    const bool unborn = handle->draft != NULL && handle->draft->unborn;
+    const bool unborn = handle->draft != NULL && handle->draft->unborn && !tfs_inode_is_gone(inode);
 
     if (handle->closed && handle->draft != NULL && handle->draft->state == TFS_DRAFT_DIRTY)
         s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
     tfs_handle_drop(handle);
-    if (unborn && inode->scratch == NULL && tfs_inode_unborn(inode) == NULL)
+    if (unborn && tfs_inode_unborn(&s->inodes, &inode->node) == NULL)
         end_name(s, inode);
 }
 
 /* What was accepted is foreign, and set aside: nobody goes on from it. */
-static void part(struct tfs_handle *handle)
+static void part(struct tfs_session *s, struct tfs_handle *handle)
 {
-    struct tfs_open_array *array = handle->inode->array;
+    struct tfs_inode *inode = handle->inode;
 
-    if (array != NULL) {
-        array->failed = -ESTALE;
-        array->dirty = true;
+    if (inode->doc == NULL)
+        tfs_ops_refresh(s, &inode->node);
+    tfs_inode_leave(&s->inodes, inode, tfs_store_shown(tfs_ops_branch(s, &inode->node)->store));
+    if (inode->array != NULL) {
+        inode->array->failed = -ESTALE;
+        inode->array->dirty = true;
     }
-    if (handle->draft == NULL)
-        return;
-    handle->gone = true;
-    handle->draft->state = TFS_DRAFT_REFUSED;
+    if (handle->draft != NULL)
+        handle->draft->state = TFS_DRAFT_REFUSED;
 }
 
 static void settle_commit(struct tfs_job *job)
@@ -385,7 +383,7 @@ static void settle_commit(struct tfs_job *job)
     if (job->result == 0 && handle->draft != NULL)
         tfs_draft_saved(handle->draft, work->writes);
     if (job->undone)
-        part(handle);
+        part(s, handle);
     handle->jobs--;
     end_handle(s, handle);
     pthread_mutex_unlock(&s->lock);
@@ -411,8 +409,8 @@ static bool has_to_flush(struct tfs_session *s, const struct tfs_handle *handle,
 
     if (array == NULL)
         return handle->draft != NULL && tfs_draft_is_of(handle->draft, owner);
-    return handle->wrote && (array->dirty || array->refused < 0 ||
-                             tfs_store_unsaved(tfs_ops_branch(s, &inode->node)->store));
+    return handle->wrote &&
+           (array->dirty || tfs_store_unsaved(tfs_ops_branch(s, &inode->node)->store));
 }
 
 void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, uint64_t owner,
@@ -489,16 +487,11 @@ static int saved_content(struct tfs_session *s, struct tfs_content *c, struct tf
 int tfs_ops_content(struct tfs_session *s, void *content, struct tfs_need *need)
 {
     struct tfs_content *c = content;
-    const struct tfs_inode *inode = c->inode;
-    struct tfs_error err = {0};
 
-    c->node = inode->node;
     tfs_ops_refresh(s, &c->node);
-    if (inode->array != NULL && inode->array->dirty)
+    if (tfs_ops_is_array(s, &c->node) && tfs_ops_array_is_dirty(s, &c->node))
         return -EBUSY;
-    if (inode->scratch != NULL)
-        return tfs_blob_copy(tfs_buf_span(&inode->scratch->bytes), &c->blob, &err);
-    return tfs_inode_unborn(inode) != NULL ? 0 : saved_content(s, c, need);
+    return tfs_inode_unborn(&s->inodes, &c->node) != NULL ? 0 : saved_content(s, c, need);
 }
 
 /* The first bytes of it, or it with zeros behind it, which are in `longer`. */
@@ -524,7 +517,7 @@ static int apply_truncate(struct tfs_job *job, bool last)
     struct tfs_truncate_work *work = (struct tfs_truncate_work *)job;
     struct tfs_session *s = work->work.branch->session;
     struct tfs_inode *inode = work->work.inode;
-    struct tfs_content c = {.inode = inode, .size = work->size};
+    struct tfs_content c = {.node = inode->node, .size = work->size};
     struct tfs_buf longer = {0};
     struct tfs_span text;
 
@@ -538,9 +531,8 @@ static int apply_truncate(struct tfs_job *job, bool last)
         tfs_ops_log_inode(s, &c.why, inode);
     pthread_mutex_lock(&s->lock);
     if (result == 0) {
-        tfs_notify_stale(s->notify, inode->id);
         tfs_views_bump(&s->views, tfs_node_id(&c.node));
-        tfs_inode_is_born(inode);
+        tfs_inode_is_born(&s->inodes, &c.node);
         if (job->edited)
             tfs_ops_drop_rejected(s, &c.node);
     }

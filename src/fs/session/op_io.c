@@ -14,52 +14,86 @@
 
 /* ---- which file ------------------------------------------------------------------------------ */
 
+int tfs_file_check(struct tfs_session *s, const struct tfs_node *node, bool write)
+{
+    if (tfs_node_is_directory(node))
+        return -EISDIR;
+    int result = tfs_ops_check_visible(s, node);
+    if (result == 0 && write && tfs_ops_read_only(s, node))
+        result = -EROFS;
+    if (result == 0 && write && !tfs_ops_writable(s, node))
+        result = -EACCES;
+    return result;
+}
+
+/* A name that has no accepted text yet has one id for all. An id that was given to one LOOKUP alone
+ * has a document before anybody opens it. */
+static bool may_share(struct tfs_session *s, const struct tfs_inode *inode, bool write)
+{
+    const bool alone = inode->doc != NULL && inode->handles == NULL;
+
+    if (write && tfs_inode_has_reader(inode))
+        return false;
+    if (inode->stamp == TFS_STAMP_TAKEN)
+        return write || tfs_inode_unborn(&s->inodes, &inode->node) != NULL;
+    return alone || inode->stamp == tfs_views_stamp(&s->views, tfs_node_id(&inode->node));
+}
+
+static int open_scratch(struct tfs_inode *inode, bool write)
+{
+    const struct tfs_scratch *scratch = inode->scratch;
+
+    if (scratch->kind == TFS_SCRATCH_DIRECTORY)
+        return -EISDIR;
+    /* Its name went to another file between the caller's lookup and this. */
+    if (scratch->link == NULL && inode->handles == NULL)
+        return -ESTALE;
+    return write && (scratch->flags & TFS_SCRATCH_CONTROL) != 0 ? -EACCES : 0;
+}
+
 int tfs_file_for_open(struct tfs_session *s, uint64_t id, bool write, struct tfs_inode **out)
 {
     struct tfs_node node;
     struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
 
     if (inode != NULL && inode->scratch != NULL) {
-        const struct tfs_scratch *scratch = inode->scratch;
-        if (scratch->kind == TFS_SCRATCH_DIRECTORY)
-            return -EISDIR;
-        /* Its name went to another file between the caller's lookup and this. */
-        if (scratch->link == NULL && inode->handles == NULL)
-            return -ESTALE;
-        if (write && (scratch->flags & TFS_SCRATCH_CONTROL) != 0)
-            return -EACCES;
         *out = inode;
-        return 0;
+        return open_scratch(inode, write);
     }
-    int result = inode != NULL && inode->past_why != NULL ? -ESTALE : tfs_ops_node(s, id, &node);
+    int result = tfs_ops_node(s, id, &node);
+    if (result == 0)
+        result = tfs_file_check(s, &node, write);
     if (result < 0)
         return result;
-    if (tfs_node_is_directory(&node))
-        return -EISDIR;
-    result = tfs_ops_check_visible(s, &node);
-    if (result < 0)
-        return result;
-    if (write && tfs_ops_read_only(s, &node))
-        return -EROFS;
-    if (write && !tfs_ops_writable(s, &node))
-        return -EACCES;
-    *out = tfs_inode_make(&s->inodes, &node);
-    return *out != NULL ? 0 : -ENOMEM;
+    if (inode == NULL)
+        inode = tfs_inode_make_computed(&s->inodes, &node);
+    if (inode == NULL)
+        return -ENOMEM;
+    *out = inode;
+    if (may_share(s, inode, write))
+        return 0;
+    tfs_views_meet(&s->views, tfs_node_id(&node));
+    return -ESTALE;
 }
 
-/* As it is now; of a file as it was, then. */
+void tfs_file_take(struct tfs_session *s, struct tfs_inode *inode)
+{
+    if (inode->scratch != NULL || inode->stamp == TFS_STAMP_TAKEN)
+        return;
+    /* A computed id has no record once it is closed: its file must not have it again. */
+    if (inode->id < TFS_ID_TABLE)
+        tfs_views_restamp(&s->views, inode->id);
+    tfs_inode_take(inode);
+}
+
+/* As it is now; of a file as it is read, there. */
 static struct tfs_node node_of(struct tfs_session *s, const struct tfs_inode *inode)
 {
     struct tfs_node node = inode->node;
 
-    if (inode->past == NULL)
+    if (inode->doc == NULL)
         tfs_ops_refresh(s, &node);
     return node;
-}
-
-static bool is_scratch(const struct tfs_handle *handle)
-{
-    return handle->inode->scratch != NULL && !handle->gone;
 }
 
 /* ---- a draft begins -------------------------------------------------------------------------- */
@@ -102,13 +136,9 @@ static int shown_bytes(struct tfs_session *s, struct tfs_need *need, const struc
 static int begin_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_inode *inode,
                        const struct tfs_node *node, struct tfs_blob **blob, uint64_t *stamp)
 {
-    struct tfs_error ignored = {0};
-
-    if (inode->scratch != NULL)
-        return tfs_blob_copy(tfs_buf_span(&inode->scratch->bytes), blob, &ignored);
-    if (inode->past != NULL)
-        return tfs_ops_bytes_of(s, need, node, inode->past, blob);
-    return tfs_inode_unborn(inode) != NULL ? 0 : shown_bytes(s, need, node, blob, stamp);
+    if (inode->doc != NULL)
+        return tfs_ops_bytes_of(s, need, node, inode->doc, TFS_STAMP_TAKEN, blob);
+    return tfs_inode_unborn(&s->inodes, node) != NULL ? 0 : shown_bytes(s, need, node, blob, stamp);
 }
 
 /* The handle has a draft from now on, of what the file shows. */
@@ -128,10 +158,9 @@ static int begin_draft(struct tfs_session *s, struct tfs_need *need, struct tfs_
     tfs_blob_unref(content);
     if (draft == NULL)
         return -ENOMEM;
-    tfs_draft_stands_on(draft, inode->past != NULL ? inode->past : shown_of(s, &node), &node,
-                        stamp);
+    tfs_draft_stands_on(draft, inode->doc != NULL ? inode->doc : shown_of(s, &node), &node, stamp);
     draft->accepted = tfs_draft_size(draft);
-    draft->unborn = inode->past == NULL && tfs_inode_unborn(inode) != NULL;
+    draft->unborn = inode->doc == NULL && tfs_inode_unborn(&s->inodes, &node) != NULL;
     if (handle->append)
         tfs_draft_skip_lines(draft);
     handle->draft = draft;
@@ -227,9 +256,9 @@ int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_h
         return result;
     if (inode->array != NULL) {
         handle->wrote = true;
-        return tfs_ops_resize_array(s, need, inode, size);
+        return tfs_ops_resize_array(need, inode, size);
     }
-    if (is_scratch(handle))
+    if (handle->inode->scratch != NULL)
         return tfs_file_resize_scratch(s, inode->scratch, size);
     result = resize_draft(s, need, handle, size);
     if (result <= TFS_NEEDS_BYTES)
@@ -262,7 +291,6 @@ struct writing {
     uint64_t offset;
     struct tfs_span bytes;
     bool from_cache;
-    bool stale;           /* the kernel believes in another size */
     struct tfs_error why; /* of a write to an array that failed */
     struct scan scan;
 };
@@ -277,12 +305,9 @@ static void note_writers(const struct writing *w)
 }
 
 /* Where an append goes is for us to say: the kernel knows the size that it last asked for. */
-static uint64_t offset_of(struct writing *w, uint64_t size)
+static uint64_t offset_of(const struct writing *w, uint64_t size)
 {
-    const uint64_t offset = w->handle->append && !w->from_cache ? size : w->offset;
-
-    w->stale = offset != w->offset && !w->handle->direct; /* what the kernel cached is wrong, too */
-    return offset;
+    return w->handle->append && !w->from_cache ? size : w->offset;
 }
 
 static int write_array(struct tfs_session *s, struct tfs_need *need, struct writing *w)
@@ -344,14 +369,12 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
         return result;
     if (inode->array != NULL)
         result = write_array(s, need, w);
-    else if (is_scratch(w->handle))
+    else if (inode->scratch != NULL)
         result = write_scratch(s, w);
     else
         result = write_draft(s, need, w);
     if (result < 0 && result > TFS_NEEDS_BYTES)
         end_unused(w->handle);
-    if (w->stale)
-        tfs_notify_stale(s->notify, inode->id);
     return result;
 }
 
@@ -362,7 +385,7 @@ static bool is_scanned(struct tfs_session *s, const struct writing *w)
 {
     const struct tfs_inode *inode = w->handle->inode;
 
-    if (!w->handle->append || w->from_cache || inode->scratch != NULL || w->handle->gone ||
+    if (!w->handle->append || w->from_cache || inode->scratch != NULL || tfs_inode_is_gone(inode) ||
         inode->array != NULL || inode->node.scope != TFS_SCOPE_CHUNK ||
         tfs_names_is_new(&s->names, &inode->node))
         return false;
@@ -459,15 +482,13 @@ static int scan_lines(struct tfs_session *s, struct writing *w)
 int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, uint64_t owner,
                       uint64_t offset, struct tfs_span bytes, bool from_cache)
 {
-    struct writing w = {handle, owner, offset, bytes, from_cache, .stale = false};
+    struct writing w = {handle, owner, offset, bytes, from_cache, .why = {0}};
     int result = scan_lines(s, &w);
 
     if (result == 0)
         result = tfs_ops_run_as_read(s, try_write, &w);
     if (w.why.code < 0)
         tfs_ops_log_inode(s, &w.why, handle->inode);
-    if (w.stale)
-        tfs_notify_then(s->notify, NULL, NULL);
     tfs_buf_release(&w.scan.text);
     tfs_doc_unref(w.scan.doc);
     return result;
@@ -484,8 +505,7 @@ static struct tfs_span cut(struct tfs_span bytes, uint64_t offset, size_t size)
 }
 
 struct reading {
-    uint64_t id;
-    struct tfs_handle *handle; /* may be NULL */
+    struct tfs_handle *handle;
     uint64_t owner;
     uint64_t offset;
     size_t size;
@@ -493,23 +513,23 @@ struct reading {
     struct tfs_span *bytes;
 };
 
-/* Rendered content, which the handle holds on to for the next piece. */
+/* Rendered content, which the handle holds on to for the next piece. Who writes and has no draft
+ * reads what is shown at that moment. */
 static int read_whole(struct tfs_session *s, const struct reading *r, struct tfs_need *need,
-                      const struct tfs_node *node, struct tfs_doc *past)
+                      const struct tfs_node *node)
 {
     struct tfs_handle *handle = r->handle;
-    uint64_t stamp = TFS_STAMP_NONE;
+    struct tfs_doc *doc = handle->inode->doc;
+    uint64_t stamp =
+        doc != NULL ? handle->inode->stamp : tfs_views_stamp(&s->views, tfs_node_id(node));
 
-    if (handle != NULL && handle->blob != NULL &&
-        handle->stamp ==
-            (past != NULL ? TFS_STAMP_NONE : tfs_views_stamp(&s->views, tfs_node_id(node))) &&
-        tfs_store_broken(tfs_ops_branch(s, node)->store) == 0) {
+    if (handle->blob != NULL && handle->stamp == stamp) {
         *r->hold = tfs_blob_ref(handle->blob);
         return 0;
     }
-    int result = past != NULL ? tfs_ops_bytes_of(s, need, node, past, r->hold)
-                              : tfs_ops_bytes(s, need, node, r->hold, &stamp);
-    if (result == 0 && handle != NULL) {
+    const int result = doc != NULL ? tfs_ops_bytes_of(s, need, node, doc, stamp, r->hold)
+                                   : tfs_ops_bytes(s, need, node, r->hold, &stamp);
+    if (result == 0) {
         tfs_blob_unref(handle->blob);
         handle->blob = tfs_blob_ref(*r->hold);
         handle->stamp = stamp;
@@ -557,75 +577,70 @@ static int read_pages(struct tfs_session *s, const struct reading *r, struct tfs
     return result;
 }
 
-/* The node of a file that is no scratch file. `inode`: NULL where it has none. */
-static int find_node(struct tfs_session *s, uint64_t id, const struct tfs_inode *inode,
-                     struct tfs_node *node)
-{
-    if (inode != NULL) {
-        *node = node_of(s, inode);
-        return 0;
-    }
-    const int result = tfs_ops_node(s, id, node);
-    return result == 0 && tfs_node_is_directory(node) ? -EISDIR : result;
-}
-
-/* A range of what the file shows: as tfs_ops_range. */
+/* A range of what the file shows, or showed: as tfs_ops_range. */
 static int find_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_inode *inode,
                       const struct tfs_node *node, uint64_t offset, size_t size,
                       struct tfs_blob **hold)
 {
-    if (inode == NULL || inode->past == NULL)
+    if (inode->doc == NULL || inode->stamp == tfs_views_stamp(&s->views, tfs_node_id(node)))
         return tfs_ops_range(s, need, node, offset, size, hold);
     const struct tfs_lens *lens = tfs_node_file(tfs_ops_branch(s, node)->save, node)->lens;
     return lens->get_range == NULL || size == 0
                ? 0
-               : tfs_ops_range_of(s, need, node, inode->past, offset, size, hold);
+               : tfs_ops_range_of(s, need, node, inode->doc, offset, size, hold);
 }
 
-static int read_shown(struct tfs_session *s, const struct reading *r, struct tfs_need *need,
-                      const struct tfs_inode *inode)
+static int read_shown(struct tfs_session *s, const struct reading *r, struct tfs_need *need)
 {
-    struct tfs_node node;
-    int result = find_node(s, r->id, inode, &node);
+    const struct tfs_inode *inode = r->handle->inode;
+    const struct tfs_node node = node_of(s, inode);
 
-    if (result < 0)
-        return result;
-    result = find_range(s, need, inode, &node, r->offset, r->size, r->hold);
+    if (tfs_store_broken(tfs_ops_branch(s, &node)->store) != 0)
+        return -EIO;
+    int result = find_range(s, need, inode, &node, r->offset, r->size, r->hold);
     if (result == 1)
         *r->bytes = tfs_blob_span(*r->hold);
     if (result != 0)
         return result < 0 ? result : 0;
-    result = read_whole(s, r, need, &node, inode != NULL ? inode->past : NULL);
+    result = read_whole(s, r, need, &node);
     if (result == 0)
         *r->bytes = cut(tfs_blob_span(*r->hold), r->offset, r->size);
     return result;
 }
 
+static int read_kept(const struct reading *r)
+{
+    *r->hold = tfs_blob_ref(r->handle->blob);
+    *r->bytes = cut(tfs_blob_span(*r->hold), r->offset, r->size);
+    return 0;
+}
+
 static int try_read(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     const struct reading *r = call;
-    struct tfs_inode *inode =
-        r->handle != NULL ? r->handle->inode : tfs_inode_find(&s->inodes, r->id);
-    const struct tfs_draft *draft =
-        r->handle != NULL && r->owner != TFS_OWNER_ANY ? r->handle->draft : NULL;
+    const struct tfs_inode *inode = r->handle->inode;
+    const struct tfs_draft *draft = r->owner != TFS_OWNER_ANY ? r->handle->draft : NULL;
 
     if (draft != NULL && draft->sparse != NULL)
         return read_pages(s, r, need, &inode->node, draft->sparse);
     if (draft != NULL)
         return read_written(r, &draft->bytes);
-    if (inode != NULL && inode->scratch != NULL)
+    if (inode->scratch != NULL)
         return read_written(r, &inode->scratch->bytes);
-    if (inode != NULL && tfs_inode_unborn(inode) != NULL)
-        return 0;
-    if (inode != NULL && inode->array != NULL && tfs_sparse_is_written(inode->array->pages))
+    if (inode->array != NULL)
         return read_pages(s, r, need, &inode->array->node, inode->array->pages);
-    return read_shown(s, r, need, inode);
+    /* It was opened before the name had a text, or while it was a scratch file. */
+    if (!r->handle->writer && inode->stamp == TFS_STAMP_TAKEN)
+        return read_kept(r);
+    if (inode->doc == NULL && tfs_inode_unborn(&s->inodes, &inode->node) != NULL)
+        return 0;
+    return read_shown(s, r, need);
 }
 
-int tfs_session_read(struct tfs_session *s, uint64_t id, struct tfs_handle *handle, uint64_t owner,
+int tfs_session_read(struct tfs_session *s, struct tfs_handle *handle, uint64_t owner,
                      uint64_t offset, size_t size, struct tfs_blob **hold, struct tfs_span *bytes)
 {
-    struct reading r = {id, handle, owner, offset, size, hold, bytes};
+    struct reading r = {handle, owner, offset, size, hold, bytes};
 
     return tfs_ops_run_as_read(s, try_read, &r);
 }
@@ -635,13 +650,16 @@ static void name_range(struct tfs_session *s, struct tfs_need *need, uint64_t id
                        size_t size)
 {
     const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+    const struct tfs_open_array *array = inode != NULL ? inode->array : NULL;
     struct tfs_blob *none = NULL;
-    struct tfs_node node;
 
-    if (inode != NULL && (inode->scratch != NULL || inode->array != NULL))
+    if (inode == NULL || inode->scratch != NULL)
         return;
-    if (find_node(s, id, inode, &node) == 0)
+    const struct tfs_node node = node_of(s, inode);
+    if (array == NULL)
         find_range(s, need, inode, &node, offset, size, &none);
+    else if (array->pages->base != NULL)
+        tfs_ops_range_of(s, need, &array->node, array->pages->base, offset, size, &none);
 }
 
 void tfs_session_read_ahead(struct tfs_session *s, uint64_t id, uint64_t offset, size_t size)

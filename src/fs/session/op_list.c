@@ -19,14 +19,24 @@ struct listing {
     uint64_t id;
     struct tfs_node dir;
     bool schema; /* the directory is one of the schema: `dir` */
-    enum tfs_listed attributes;
     uint64_t offset;
     tfs_dirent_fn give;
     void *arg;
     int result; /* negative: what is in the directory cannot be found out now */
 };
 
-/* `.` and `..`: only number and type are read. */
+static bool give_entry(struct listing *l, const char *name, uint64_t next, uint64_t id, mode_t type)
+{
+    const struct tfs_dirent entry = {
+        .name = name, .next = next, .st = {.st_ino = id, .st_mode = type}};
+
+    if (!l->give(l->arg, &entry))
+        return false;
+    l->offset = next;
+    return true;
+}
+
+/* `.` and `..`. */
 static bool give_dots(struct listing *l)
 {
     static const char *const names[SCHEMA] = {".", ".."};
@@ -38,46 +48,18 @@ static bool give_dots(struct listing *l)
     } else {
         ids[1] = tfs_inode_find(&l->s->inodes, l->id)->scratch->parent;
     }
-    for (; l->offset < SCHEMA; l->offset++) {
-        struct tfs_dirent entry = {.name = names[l->offset], .next = l->offset + 1};
-        entry.attr.st.st_ino = ids[l->offset];
-        entry.attr.st.st_mode = S_IFDIR;
-        if (!l->give(l->arg, &entry))
+    while (l->offset < SCHEMA)
+        if (!give_entry(l, names[l->offset], l->offset + 1, ids[l->offset], S_IFDIR))
             return false;
-    }
     return true;
-}
-
-static bool give_entry(struct listing *l, const struct tfs_dirent *entry)
-{
-    if (!l->give(l->arg, entry))
-        return false;
-    struct tfs_inode *inode =
-        l->attributes && entry->known ? tfs_inode_find(&l->s->inodes, entry->attr.id) : NULL;
-    if (inode != NULL)
-        inode->lookups++;
-    l->offset = entry->next;
-    return true;
-}
-
-static bool wants_attributes(const struct listing *l, bool directory)
-{
-    return l->attributes == TFS_LISTED_ALL || (l->attributes != TFS_LISTED_NONE && directory);
 }
 
 static bool give_named(struct listing *l, const struct tfs_node *node, const char *name,
                        uint64_t next)
 {
-    struct tfs_dirent entry = {.next = next, .name = name};
-    bool directory = tfs_node_is_directory(node);
+    const mode_t type = tfs_node_is_directory(node) ? S_IFDIR : S_IFREG;
 
-    entry.known =
-        wants_attributes(l, directory) && tfs_ops_attr_node(l->s, NULL, node, &entry.attr) == 0;
-    if (!entry.known) {
-        entry.attr.st.st_ino = tfs_node_id(node);
-        entry.attr.st.st_mode = directory ? S_IFDIR : S_IFREG;
-    }
-    return give_entry(l, &entry);
+    return give_entry(l, name, next, tfs_node_id(node), type);
 }
 
 static bool give_node(struct listing *l, const struct tfs_node *node, uint64_t next)
@@ -167,6 +149,11 @@ static bool shows_control(const struct tfs_session *s)
 
 static void give_scratch(struct listing *l)
 {
+    static const mode_t types[] = {
+        [TFS_SCRATCH_FILE] = S_IFREG,
+        [TFS_SCRATCH_DIRECTORY] = S_IFDIR,
+        [TFS_SCRATCH_SYMLINK] = S_IFLNK,
+    };
     struct tfs_session *s = l->s;
     uint64_t from = l->offset >= SCRATCH ? l->offset - SCRATCH : 0;
     const struct tfs_link *link;
@@ -174,12 +161,8 @@ static void give_scratch(struct listing *l)
     for (; (link = tfs_link_from(&s->overlay, l->id, from)) != NULL; from = link->serial + 1) {
         if (link->scratch == s->rejected.control->scratch && !shows_control(s))
             continue;
-        struct tfs_dirent entry = {.name = link->name, .next = SCRATCH + link->serial + 1};
-        struct tfs_inode *inode = tfs_inode_find(&s->inodes, link->scratch->id);
-        bool directory = link->scratch->kind == TFS_SCRATCH_DIRECTORY;
-        entry.known =
-            tfs_ops_attr(s, NULL, inode, &entry.attr) == 0 && wants_attributes(l, directory);
-        if (!give_entry(l, &entry))
+        if (!give_entry(l, link->name, SCRATCH + link->serial + 1, link->scratch->id,
+                        types[link->scratch->kind]))
             return;
     }
 }
@@ -222,17 +205,25 @@ static int try_list(struct tfs_session *s, void *call, struct tfs_need *need)
     if (result == 0 && give_dots(l) && (!l->schema || offset >= SCRATCH || give_schema(l)))
         give_scratch(l);
     /* A listing without what cannot be found out would stay in caches as if it were whole. What was
-     * given before that is taken (its lookups are counted); the next call says it. */
+     * given before that is taken; the next call says it. */
     if (result == 0 && l->result < 0 && l->offset == offset)
         result = tfs_ops_know_again(s, need, &l->dir, l->result);
     return result;
 }
 
 int tfs_session_read_directory(struct tfs_session *s, uint64_t id, uint64_t offset,
-                               enum tfs_listed attributes, tfs_dirent_fn give, void *arg)
+                               tfs_dirent_fn give, void *arg)
 {
-    struct listing l = {
-        .s = s, .id = id, .attributes = attributes, .offset = offset, .give = give, .arg = arg};
+    struct listing l = {.s = s, .id = id, .offset = offset, .give = give, .arg = arg};
 
     return tfs_ops_run(s, try_list, &l);
+}
+
+bool tfs_session_is_quiet(struct tfs_session *s)
+{
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_end_quiet(s);
+    const bool quiet = s->quiet;
+    pthread_mutex_unlock(&s->lock);
+    return quiet;
 }

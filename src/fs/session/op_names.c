@@ -197,6 +197,19 @@ struct naming {
 
 /* ---- lookup ---------------------------------------------------------------------------------- */
 
+/* The id of a file that shows the text of now. */
+static int give_id(struct tfs_session *s, const struct tfs_node *node, struct tfs_attr *attr)
+{
+    const uint64_t computed = tfs_node_id(node);
+    const bool alone = tfs_views_have_met(&s->views, computed);
+    struct tfs_doc *shown = alone ? tfs_store_shown(tfs_ops_branch(s, node)->store) : NULL;
+    const int result =
+        tfs_inode_give(&s->inodes, node, tfs_views_stamp(&s->views, computed), shown, &attr->id);
+
+    attr->lasts = attr->lasts && attr->id == computed;
+    return result;
+}
+
 static int try_lookup(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     const struct naming *c = call;
@@ -207,16 +220,14 @@ static int try_lookup(struct tfs_session *s, void *call, struct tfs_need *need)
         return result;
     if (entry.link != NULL) {
         struct tfs_inode *inode = tfs_inode_find(&s->inodes, entry.link->scratch->id);
-        result = tfs_ops_attr(s, need, inode, c->attr);
-    } else {
-        if (!entry.schema || !entry.visible)
-            return -ENOENT;
-        result = tfs_ops_attr_node(s, need, &entry.node, c->attr);
+        inode->refs++;
+        return tfs_ops_attr(s, need, inode, c->attr);
     }
-    struct tfs_inode *inode = result == 0 ? tfs_inode_find(&s->inodes, c->attr->id) : NULL;
-    if (inode != NULL)
-        inode->lookups++;
-    return result;
+    if (!entry.schema || !entry.visible)
+        return -ENOENT;
+    result = tfs_ops_attr_node(s, need, &entry.node, c->attr);
+    return result == 0 && !tfs_node_is_directory(&entry.node) ? give_id(s, &entry.node, c->attr)
+                                                              : result;
 }
 
 int tfs_session_lookup(struct tfs_session *s, uint64_t parent, const char *name,
@@ -230,9 +241,9 @@ int tfs_session_lookup(struct tfs_session *s, uint64_t parent, const char *name,
 void tfs_session_forget(struct tfs_session *s, uint64_t id, uint64_t count)
 {
     pthread_mutex_lock(&s->lock);
-    struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+    struct tfs_inode *inode = id >= TFS_ID_TABLE ? tfs_inode_find(&s->inodes, id) : NULL;
     if (inode != NULL) {
-        inode->lookups -= count < inode->lookups ? count : inode->lookups;
+        inode->refs -= count < inode->refs ? count : inode->refs;
         tfs_inode_drop(&s->inodes, inode);
     }
     pthread_mutex_unlock(&s->lock);
@@ -257,20 +268,13 @@ static int unlink_scratch(struct tfs_session *s, struct tfs_link *link)
 /* A program that has the file open goes on with it as it was. */
 static int unlink_schema(struct tfs_session *s, const struct tfs_node *node)
 {
-    struct tfs_inode *inode = tfs_inode_of(&s->inodes, node);
-
     if (tfs_node_is_directory(node))
         return -EISDIR;
     if (!tfs_ops_writable(s, node))
         return -EPERM;
-    if (tfs_inode_reserve(&s->inodes) < 0 ||
-        tfs_names_hide(&s->names, node, TFS_HIDING_UNLINKED) < 0)
+    if (tfs_names_hide(&s->names, node, TFS_HIDING_UNLINKED) < 0)
         return -ENOMEM;
-    if (inode != NULL && inode->handles != NULL) {
-        tfs_ops_leave(s, inode);
-    } else if (inode != NULL) {
-        tfs_inode_drop(&s->inodes, inode);
-    }
+    tfs_ops_leave(s, node, tfs_store_shown(tfs_ops_branch(s, node)->store));
     struct tfs_node dir = tfs_ops_parent(s, node);
     tfs_ops_bump_directory(s, &dir);
     return 0;
@@ -307,7 +311,7 @@ static int make_scratch(struct tfs_session *s, const struct naming *c, enum tfs_
 
     if (result < 0)
         return result;
-    inode->lookups = 1;
+    inode->refs = 1;
     return tfs_ops_attr(s, NULL, inode, c->attr);
 }
 

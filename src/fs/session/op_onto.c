@@ -7,86 +7,49 @@
 
 #include "fs/session/ops.h"
 
-/* From before the new text is accepted until its file has the name, the old file shows what it
- * showed: to programs that have it open, and to those that open it meanwhile. */
-static int keep_shown(struct tfs_session *s, const struct tfs_rename_work *work)
+/* A file of the tree that takes the name. */
+static int find_text(struct tfs_session *s, struct tfs_rename_work *work)
 {
-    const struct tfs_branch *branch = work->work.branch;
-    struct tfs_doc *shown = tfs_store_shown(branch->store);
-    const int exists = tfs_node_exists(branch->save, shown, &work->to);
-    struct tfs_inode *old = tfs_inode_of(&s->inodes, &work->to);
+    struct tfs_content c = {.node = work->from, .size = TFS_CONTENT_ALL};
+    const int result = tfs_ops_run_as_read(s, tfs_ops_content, &c);
 
-    if (exists < 0 || (exists == 0 && old == NULL))
-        return exists;
-    if (old == NULL)
-        old = tfs_inode_make(&s->inodes, &work->to);
-    if (old == NULL)
-        return -ENOMEM;
-    if (old != work->work.inode && old->past == NULL) {
-        old->node = work->to;
-        old->past = tfs_doc_ref(shown);
-    }
-    return 0;
-}
-
-/* The text was rejected: the old file shows what is accepted. */
-static void show_accepted(struct tfs_session *s, const struct tfs_rename_work *work)
-{
-    struct tfs_inode *old = tfs_inode_of(&s->inodes, &work->to);
-
-    if (old == NULL || old == work->work.inode)
-        return;
-    if (old->past != NULL)
-        tfs_views_restamp(&s->views, tfs_node_id(&work->to));
-    tfs_doc_unref(old->past);
-    old->past = NULL;
-    tfs_notify_stale(s->notify, old->id);
-    tfs_inode_drop(&s->inodes, old);
+    work->text = c.blob;
+    if (c.why.code < 0)
+        tfs_ops_log_node(s, &c.why, &work->from);
+    return result;
 }
 
 static int apply_rename(struct tfs_job *job, bool last)
 {
     struct tfs_rename_work *work = (struct tfs_rename_work *)job;
     struct tfs_session *s = work->work.branch->session;
-    struct tfs_content c = {.inode = work->work.inode, .size = TFS_CONTENT_ALL};
     struct tfs_error err = {0};
+    int result = work->work.inode == NULL ? find_text(s, work) : 0;
 
     (void)last;
-    int result = tfs_ops_run_as_read(s, tfs_ops_content, &c);
-    work->text = c.blob;
-    if (c.why.code < 0)
-        tfs_ops_log_inode(s, &c.why, c.inode);
     if (result < 0)
         return result;
     pthread_mutex_lock(&s->lock);
     tfs_ops_refresh(s, &work->to);
-    result = keep_shown(s, work);
+    work->before = tfs_doc_ref(tfs_store_shown(work->work.branch->store));
     pthread_mutex_unlock(&s->lock);
-    if (result < 0)
-        return result;
     result = tfs_ops_validate(&work->work, &work->to, tfs_blob_span(work->text), &err);
     if (result < 0)
         tfs_ops_log_node(s, &err, &work->to);
     return result;
 }
 
-/* Who has it open for writing goes on as a writer of the file that it became; not who opened it as
- * a file of the tree before its name went. */
-static bool goes_on(const struct tfs_handle *handle)
-{
-    return handle->writer && !handle->gone;
-}
-
-/* Makes the drafts of who goes on, from the bytes that it has; without memory none is there. */
+/* Makes the drafts of who has it open for writing, and goes on as a writer of the file that it
+ * became, from the bytes that it has; without memory none is there. */
 static int make_drafts(struct tfs_session *s, const struct tfs_rename_work *work)
 {
     const struct tfs_inode *inode = work->work.inode;
     struct tfs_handle *h;
 
-    if (inode->scratch == NULL || tfs_ops_is_array(s, &work->to))
+    if (inode == NULL || tfs_ops_is_array(s, &work->to))
         return 0;
     for (h = inode->handles; h != NULL; h = h->next) {
-        if (!goes_on(h))
+        if (!h->writer)
             continue;
         h->draft = tfs_draft_create(tfs_buf_span(&inode->scratch->bytes));
         if (h->draft == NULL)
@@ -95,8 +58,6 @@ static int make_drafts(struct tfs_session *s, const struct tfs_rename_work *work
     if (h == NULL)
         return 0;
     for (h = inode->handles; h != NULL; h = h->next) {
-        if (!goes_on(h))
-            continue;
         tfs_draft_free(h->draft);
         h->draft = NULL;
     }
@@ -114,14 +75,17 @@ static void begin_draft(struct tfs_session *s, struct tfs_draft *draft, struct t
         tfs_draft_wrote(draft, TFS_OWNER_ANY, tfs_views_now(&s->views));
 }
 
-static void begin_drafts(struct tfs_session *s, const struct tfs_rename_work *work)
+/* Who reads it reads these bytes on. */
+static void go_on(struct tfs_session *s, const struct tfs_rename_work *work)
 {
     struct tfs_inode *inode = work->work.inode;
     struct tfs_doc *shown = tfs_store_shown(work->work.branch->store);
     const uint64_t stamp = tfs_views_stamp(&s->views, tfs_node_id(&work->to));
 
     for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next) {
-        if (!goes_on(h) || h->draft == NULL)
+        if (!h->writer)
+            h->blob = tfs_blob_ref(work->text);
+        if (h->draft == NULL)
             continue;
         tfs_draft_stands_on(h->draft, shown, &work->to, stamp);
         begin_draft(s, h->draft, tfs_blob_span(work->text));
@@ -131,51 +95,38 @@ static void begin_drafts(struct tfs_session *s, const struct tfs_rename_work *wo
 /* Whoever wrote a file of the schema that takes another name wrote it for the one that it was. */
 static int prepare_names(struct tfs_session *s, const struct tfs_rename_work *work)
 {
-    struct tfs_inode *inode = work->work.inode;
+    if (work->work.inode != NULL)
+        return make_drafts(s, work);
     /* What was written to an array since it was checked is for the file that it was. */
-    int result = inode->array != NULL && inode->array->dirty ? -EBUSY : 0;
-
-    if (result == 0)
-        result = tfs_inode_reserve(&s->inodes);
-    if (result == 0)
-        result = make_drafts(s, work);
-    if (result == 0 && inode->scratch == NULL) {
-        /* Its content is in the other file now. */
-        result = tfs_names_hide(&s->names, &inode->node, TFS_HIDING_UNLINKED);
-    }
-    return result;
+    if (tfs_ops_is_array(s, &work->from) && tfs_ops_array_is_dirty(s, &work->from))
+        return -EBUSY;
+    /* Its content is in the other file now. */
+    return tfs_names_hide(&s->names, &work->from, TFS_HIDING_UNLINKED);
 }
 
-/* The times that the scratch file had (rsync sets them before it renames) go with it. */
-static void move_times(struct tfs_session *s, const struct tfs_rename_work *work)
+/* The scratch file is the file of the tree; the times that it had (rsync sets them before it
+ * renames) go with it. */
+static void move_scratch(struct tfs_session *s, const struct tfs_rename_work *work)
 {
-    const struct tfs_scratch *scratch = work->work.inode->scratch;
+    struct tfs_inode *inode = work->work.inode;
+    const struct tfs_scratch *scratch = inode->scratch;
 
-    if (scratch != NULL)
-        (void)tfs_views_set_times(&s->views, tfs_node_id(&work->to), &scratch->atime,
-                                  &scratch->mtime);
+    if (scratch->link != NULL)
+        tfs_link_remove(&s->overlay, scratch->link);
+    (void)tfs_views_set_times(&s->views, tfs_node_id(&work->to), &scratch->atime, &scratch->mtime);
+    go_on(s, work);
+    tfs_inode_attach(&s->inodes, inode, &work->to);
 }
 
 static void move_name(struct tfs_session *s, const struct tfs_rename_work *work)
 {
-    struct tfs_inode *inode = work->work.inode, *old = tfs_inode_of(&s->inodes, &work->to);
-
-    if (old != NULL && old != inode) {
-        tfs_ops_leave(s, old);
-        tfs_inode_drop(&s->inodes, old);
-    }
-    if (inode->scratch == NULL)
-        tfs_inode_part_handles(inode); /* it is hidden */
-    else if (inode->scratch->link != NULL)
-        tfs_link_remove(&s->overlay, inode->scratch->link);
-    move_times(s, work);
-    tfs_inode_end_array(inode);
+    tfs_ops_leave(s, &work->to, work->before);
     tfs_views_restamp(&s->views, tfs_node_id(&work->to));
-    if (inode->scratch != NULL)
-        begin_drafts(s, work);
-    tfs_inode_attach(&s->inodes, inode, &work->to);
+    if (work->work.inode != NULL)
+        move_scratch(s, work);
+    else
+        tfs_ops_leave(s, &work->from, work->before);
     tfs_names_show(&s->names, &work->to);
-    tfs_notify_stale(s->notify, inode->id);
 }
 
 /* The program may take its temp file away now (sed -i, rsync and patch do): what could not be
@@ -194,6 +145,7 @@ static void settle_rename(struct tfs_job *job)
     struct tfs_session *s = work->work.branch->session;
 
     pthread_mutex_lock(&s->lock);
+    tfs_ops_refresh(s, &work->from);
     tfs_ops_refresh(s, &work->to);
     keep_text(s, work);
     /* The text is accepted; renamed once more, it finds itself there. */
@@ -203,8 +155,6 @@ static void settle_rename(struct tfs_job *job)
         move_name(s, work);
         if (job->edited)
             tfs_ops_drop_rejected(s, &work->to);
-    } else {
-        show_accepted(s, work);
     }
     pthread_mutex_unlock(&s->lock);
 }

@@ -13,23 +13,45 @@ static bool wants_write(int flags)
     return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
 }
 
-static bool is_text(struct tfs_session *s, const struct tfs_inode *inode)
+/* Does it pass by the kernel's pages? What changes without the kernel cannot lie in them. */
+static bool is_direct(struct tfs_session *s, const struct tfs_inode *inode, bool writes)
 {
-    return inode->scratch == NULL && !tfs_ops_is_array(s, &inode->node);
+    const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
+
+    if (inode->scratch != NULL)
+        return (inode->scratch->flags & moving) != 0;
+    return !tfs_ops_is_array(s, &inode->node) &&
+           (writes || tfs_inode_unborn(&s->inodes, &inode->node) != NULL);
+}
+
+/* What it reads from now on. A name that has no accepted text yet is read as empty. */
+static int begin_reading(struct tfs_session *s, struct tfs_inode *inode, struct tfs_handle *handle)
+{
+    struct tfs_error err = {0};
+
+    if (inode->scratch != NULL)
+        return 0;
+    if (handle->direct)
+        return tfs_blob_copy((struct tfs_span){0}, &handle->blob, &err);
+    if (inode->doc == NULL) {
+        tfs_ops_refresh(s, &inode->node);
+        inode->doc = tfs_doc_ref(tfs_store_shown(tfs_ops_branch(s, &inode->node)->store));
+    }
+    return 0;
 }
 
 static int open_handle(struct tfs_session *s, struct tfs_inode *inode, int flags,
                        struct tfs_handle **handle)
 {
     const bool writes = wants_write(flags);
-    int result = tfs_handle_open(inode, writes, (flags & O_APPEND) != 0, handle);
+    int result = tfs_handle_open(&s->inodes, inode, writes, (flags & O_APPEND) != 0, handle);
 
     if (result < 0)
         return result;
-    (*handle)->direct = is_text(s, inode) && (writes || tfs_inode_unborn(inode) != NULL);
-    if (!writes)
-        return 0;
-    result = tfs_ops_open_array(s, inode);
+    (*handle)->direct = is_direct(s, inode, writes);
+    result = writes ? tfs_ops_open_array(s, inode) : begin_reading(s, inode, *handle);
+    if (result == 0 && writes)
+        tfs_file_take(s, inode);
     if (result < 0) {
         tfs_ops_release_handle(s, *handle);
         *handle = NULL;
@@ -42,39 +64,9 @@ bool tfs_session_is_direct(const struct tfs_handle *handle)
     return handle->direct; /* which does not change */
 }
 
-/* Who passes by the kernel's pages leaves them as they are. */
-static bool still_cached(struct tfs_session *s, const struct tfs_inode *inode,
-                         const struct tfs_handle *handle)
-{
-    const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
-
-    if (inode->scratch != NULL)
-        return (inode->scratch->flags & moving) == 0;
-    return handle->direct || tfs_views_opened(&s->views, tfs_node_id(&inode->node));
-}
-
-/* Content that changed through another view, or became canonical at a close, may have another size
- * than the kernel believes, which reads by what it believes. ESTALE makes it look the name up
- * again: once a caller, for when it comes back others may have changed the file again. */
-static bool must_look_again(struct tfs_session *s, const struct tfs_inode *inode, int flags,
-                            pid_t caller)
-{
-    uint64_t file = inode->scratch == NULL ? tfs_node_id(&inode->node) : inode->id;
-    struct tfs_retry *retry = &s->retries[(unsigned)caller % TFS_RETRIES];
-    bool again = retry->caller == caller && retry->file == file;
-
-    *retry = (struct tfs_retry){0};
-    if (again || inode->scratch != NULL || (wants_write(flags) && is_text(s, inode)) ||
-        tfs_views_is_told(&s->views, file))
-        return false;
-    *retry = (struct tfs_retry){file, caller};
-    return true;
-}
-
 struct opening {
     uint64_t id;
     int flags;
-    pid_t caller;
     struct tfs_handle *handle;
     bool *keep;
 };
@@ -82,17 +74,15 @@ struct opening {
 static int open_inode(struct tfs_session *s, struct opening *o, struct tfs_inode *inode)
 {
     bool cut = (o->flags & O_TRUNC) != 0;
-
-    if (must_look_again(s, inode, o->flags, o->caller))
-        return -ESTALE;
     int result = open_handle(s, inode, o->flags, &o->handle);
+
     if (result == 0 && cut) {
         result = tfs_file_truncate(s, NULL, o->handle, 0, true);
         if (result < 0)
             tfs_ops_release_handle(s, o->handle);
     }
     if (result == 0)
-        *o->keep = still_cached(s, inode, o->handle) && !cut;
+        *o->keep = !o->handle->direct && !cut;
     return result;
 }
 
@@ -117,10 +107,10 @@ static int try_open(struct tfs_session *s, void *call, struct tfs_need *need)
     return result;
 }
 
-int tfs_session_open_file(struct tfs_session *s, uint64_t id, int flags, pid_t caller,
-                          struct tfs_handle **handle, bool *keep)
+int tfs_session_open_file(struct tfs_session *s, uint64_t id, int flags, struct tfs_handle **handle,
+                          bool *keep)
 {
-    struct opening o = {.id = id, .flags = flags, .caller = caller, .keep = keep};
+    struct opening o = {.id = id, .flags = flags, .keep = keep};
     int result = tfs_ops_told(s, id, NULL, tfs_ops_run_as_read(s, try_open, &o), NULL);
 
     if (result == 0)
@@ -183,10 +173,8 @@ static int create_schema(struct tfs_session *s, struct creating *c, const struct
         return c->err.code;
     if (!tfs_ops_writable(s, &entry->node))
         return -EACCES;
-    *inode = tfs_inode_make(&s->inodes, &entry->node);
-    if (*inode == NULL)
-        return -ENOMEM;
-    int result = open_handle(s, *inode, c->flags | O_WRONLY, &c->handle);
+    *inode = tfs_inode_make_taken(&s->inodes, &entry->node, true);
+    int result = *inode == NULL ? -ENOMEM : open_handle(s, *inode, c->flags | O_WRONLY, &c->handle);
     if (result < 0)
         return result;
     if (!starts_from_text(s, c, &entry->node))
@@ -217,9 +205,13 @@ static int create_existing(struct tfs_session *s, struct creating *c, const stru
 {
     if ((c->flags & O_EXCL) != 0)
         return -EEXIST;
-    uint64_t id =
-        entry->link != NULL ? entry->link->scratch->id : tfs_inode_id(&s->inodes, &entry->node);
-    int result = tfs_file_for_open(s, id, wants_write(c->flags), inode);
+    int result = entry->link != NULL
+                     ? tfs_file_for_open(s, entry->link->scratch->id, wants_write(c->flags), inode)
+                     : tfs_file_check(s, &entry->node, wants_write(c->flags));
+    if (result == 0 && entry->link == NULL) {
+        *inode = tfs_inode_make_taken(&s->inodes, &entry->node, false);
+        result = *inode == NULL ? -ENOMEM : 0;
+    }
     if (result == 0)
         result = open_handle(s, *inode, c->flags | O_WRONLY, &c->handle);
     if (result == 0 && (c->flags & O_TRUNC) != 0)
@@ -265,8 +257,11 @@ static int try_create(struct tfs_session *s, void *call, struct tfs_need *need)
         undo_create(s, c, inode, fresh_name);
         return result;
     }
-    c->attr->id = inode->id; /* whatever became of its name meanwhile */
-    inode->lookups++;
+    if (c->handle->draft != NULL)
+        tfs_ops_attr_draft(c->handle->draft, c->attr);
+    c->attr->id = inode->id;
+    c->attr->lasts = false;
+    inode->refs++;
     return 0;
 }
 
@@ -286,14 +281,6 @@ int tfs_session_create(struct tfs_session *s, uint64_t parent, const char *name,
 
 /* ---- release --------------------------------------------------------------------------------- */
 
-static void release_array(struct tfs_session *s, struct tfs_inode *inode)
-{
-    if (!inode->array->dirty)
-        tfs_ops_close_array(s, inode);
-    else
-        tfs_ops_release_array(s, inode);
-}
-
 void tfs_session_release(struct tfs_session *s, struct tfs_handle *handle)
 {
     struct tfs_inode *inode = handle->inode;
@@ -303,15 +290,17 @@ void tfs_session_release(struct tfs_session *s, struct tfs_handle *handle)
     /* What was read lies in the kernel's cache now: the memory does for the next file. */
     if (handle->blob != NULL && inode->scratch == NULL)
         tfs_views_drop(&s->views, tfs_node_id(&inode->node), handle->stamp);
-    inode->uses++;
+    inode->refs++;
     tfs_ops_release_handle(s, handle);
     if (writer && inode->scratch == NULL)
         tfs_names_touch(&s->names, &inode->node);
-    if (writer && inode->array != NULL && !tfs_inode_has_writer(inode))
-        release_array(s, inode);
-    inode->uses--;
+    if (writer && inode->array != NULL && !tfs_inode_has_writer(inode)) {
+        if (inode->array->dirty)
+            tfs_ops_release_array(s, inode);
+        else
+            tfs_inode_end_array(inode);
+    }
+    inode->refs--;
     tfs_inode_drop(&s->inodes, inode);
     pthread_mutex_unlock(&s->lock);
-    if (writer)
-        tfs_notify_then(s->notify, NULL, NULL);
 }

@@ -37,7 +37,10 @@ static int find(struct tfs_session *s, struct tfs_need *need, struct renaming *r
 
 static void release_rename(struct tfs_work *work)
 {
-    tfs_blob_unref(((struct tfs_rename_work *)work)->text);
+    struct tfs_rename_work *rename = (struct tfs_rename_work *)work;
+
+    tfs_blob_unref(rename->text);
+    tfs_doc_unref(rename->before);
 }
 
 static int onto_file(struct tfs_session *s, struct renaming *r)
@@ -52,22 +55,26 @@ static int onto_file(struct tfs_session *s, struct renaming *r)
     }
     if (!tfs_ops_writable(s, to))
         return -EACCES;
-    struct tfs_inode *inode = r->from.link != NULL
-                                  ? tfs_inode_find(&s->inodes, r->from.link->scratch->id)
-                                  : tfs_inode_make(&s->inodes, &r->from.node);
-    if (inode == NULL)
-        return -ENOMEM;
-    if (inode->scratch != NULL && (inode->scratch->kind != TFS_SCRATCH_FILE ||
-                                   (inode->scratch->flags & TFS_SCRATCH_CONTROL) != 0))
+    struct tfs_inode *inode =
+        r->from.link != NULL ? tfs_inode_find(&s->inodes, r->from.link->scratch->id) : NULL;
+    if (inode != NULL && (inode->scratch->kind != TFS_SCRATCH_FILE ||
+                          (inode->scratch->flags & TFS_SCRATCH_CONTROL) != 0))
         return -EPERM;
     struct tfs_rename_work *work =
         tfs_work_create(sizeof(*work), &tfs_rename_onto, tfs_ops_branch(s, to), inode, r->reply);
-    if (work == NULL) {
-        tfs_inode_drop(&s->inodes, inode);
+    if (work == NULL)
+        return -ENOMEM;
+    work->work.release = release_rename;
+    if (inode != NULL &&
+        tfs_blob_copy(tfs_buf_span(&inode->scratch->bytes), &work->text, &r->err) < 0) {
+        inode->refs--;
+        work->work.inode = NULL;
+        tfs_work_free(&work->work);
         return -ENOMEM;
     }
+    work->from = r->from.node;
     work->to = *to;
-    work->work.release = release_rename;
+    work->work.job.saves = true;
     work->work.job.undo = true;
     tfs_work_submit(&work->work);
     return -EINPROGRESS;
@@ -119,22 +126,22 @@ static int scratch_to_scratch(struct tfs_session *s, struct renaming *r)
     return 0;
 }
 
-/* The inode goes on as a scratch file of the new name, or as what it was. `orphan` is taken
- * over. */
-static int leave_schema(struct tfs_session *s, struct renaming *r, struct tfs_inode *inode,
-                        struct tfs_scratch *orphan)
+/* The copy gets the new name, and the name of the schema is hidden. */
+static int leave_schema(struct tfs_session *s, struct renaming *r, struct tfs_scratch *copy)
 {
+    const struct tfs_node *node = &r->from.node;
     struct tfs_scratch *replaced = NULL;
-    int result = tfs_names_hide(&s->names, &r->from.node, TFS_HIDING_PASSES);
+    int result = tfs_names_hide(&s->names, node, TFS_HIDING_PASSES);
 
     if (result == 0)
-        result = tfs_link_replace(&s->overlay, r->new_parent, r->new_name, orphan, &replaced);
+        result = tfs_link_replace(&s->overlay, r->new_parent, r->new_name, copy, &replaced);
     if (result < 0) {
-        tfs_names_show(&s->names, &r->from.node);
-        tfs_scratch_free(&s->overlay, orphan);
+        tfs_names_show(&s->names, node);
         return result;
     }
-    tfs_ops_orphan(s, inode, orphan);
+    const struct tfs_node dir = tfs_ops_parent(s, node);
+    tfs_ops_bump_directory(s, &dir);
+    tfs_ops_leave(s, node, tfs_store_shown(r->from.branch->store));
     drop_replaced(s, replaced);
     return 0;
 }
@@ -157,7 +164,8 @@ static int check_room(struct tfs_session *s, const struct tfs_node *node)
 static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct tfs_need *need)
 {
     const struct tfs_node *node = &r->from.node;
-    struct tfs_scratch *orphan;
+    const bool unborn = tfs_inode_unborn(&s->inodes, node) != NULL;
+    struct tfs_inode *copy = NULL;
     struct tfs_blob *content = NULL;
     uint64_t stamp;
     int result = tfs_ops_writable(s, node)
@@ -166,25 +174,21 @@ static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct t
 
     if (result == 0)
         result = may_replace(s, r, false);
-    if (result < 0)
-        return result;
-    struct tfs_inode *inode = tfs_inode_of(&s->inodes, node);
-    const struct tfs_draft *unborn = inode != NULL ? tfs_inode_unborn(inode) : NULL;
-    if (unborn == NULL)
+    if (result == 0 && tfs_ops_is_array(s, node) && tfs_ops_array_is_dirty(s, node))
+        result = -EBUSY;
+    if (result == 0 && !unborn)
         result = check_room(s, node);
-    if (unborn == NULL && result == 0)
+    if (result == 0 && !unborn)
         result = tfs_ops_bytes(s, need, node, &content, &stamp);
     if (result < 0)
         return result;
-    inode = tfs_inode_make(&s->inodes, node);
-    if (inode != NULL) {
-        result = tfs_ops_prepare_orphan(s, inode, tfs_blob_span(content), &orphan);
-        if (result == 0)
-            result = leave_schema(s, r, inode, orphan);
-        tfs_inode_drop(&s->inodes, inode);
-    }
+    result = tfs_ops_copy(s, node, tfs_blob_span(content), &copy);
     tfs_blob_unref(content);
-    return inode != NULL ? result : -ENOMEM;
+    if (result < 0)
+        return result;
+    result = leave_schema(s, r, copy->scratch);
+    tfs_inode_drop(&s->inodes, copy);
+    return result;
 }
 
 /* ---- chunk directories ----------------------------------------------------------------------- */

@@ -130,7 +130,7 @@ static void show(struct tfs_session *s, const struct tfs_node *node)
     const struct tfs_node up = tfs_ops_parent(s, node);
 
     tfs_ops_bump_directory(s, &up);
-    tfs_notify_stale(s->notify, tfs_node_id(&up));
+    tfs_ops_stale(s, &up);
 }
 
 /* One that is rejected shows again. */
@@ -248,14 +248,14 @@ int tfs_rest_sync(struct tfs_session *s, const struct tfs_node *node, int *resul
     return 0;
 }
 
-/* Has a program it open for writing, or is what it wrote being taken? */
+/* Has a program it open for writing by its name, or is what it wrote being taken? */
 static bool has_writer(const struct tfs_inode *inode)
 {
     const struct tfs_handle *h = inode->handles;
 
     while (h != NULL && !h->writer)
         h = h->next;
-    return h != NULL;
+    return h != NULL && inode->scratch == NULL && !tfs_inode_is_gone(inode);
 }
 
 /* Where somebody writes it is not the time: it begins anew. */
@@ -263,43 +263,33 @@ static void touch_written(struct tfs_session *s)
 {
     struct tfs_map_cell cell;
 
-    for (size_t at = 0; tfs_map_next(&s->inodes.files, &at, &cell);) {
+    for (size_t at = 0; tfs_map_next(&s->inodes.open, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
         if (has_writer(inode))
             tfs_names_touch(&s->names, &inode->node);
     }
 }
 
-struct resting {
-    struct tfs_branch *branch;
-    bool shown;
-};
-
 /* Is it at rest now, with nothing to be stored? */
 static bool end(void *arg, struct tfs_name_directory *dir)
 {
-    struct resting *r = arg;
+    struct tfs_branch *branch = arg;
     bool submitted;
 
     dir->changed = TFS_NAMES_NEVER;
-    if (submit(r->branch, &dir->top, NULL, &submitted) < 0)
-        tfs_names_touch(&r->branch->session->names, &dir->top);
+    if (submit(branch, &dir->top, NULL, &submitted) < 0)
+        tfs_names_touch(&branch->session->names, &dir->top);
     if (submitted)
         return false;
-    show_hidden(r->branch->session, dir);
-    r->shown = true;
+    show_hidden(branch->session, dir);
     return true;
 }
 
-int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all, bool *shown)
+int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all)
 {
     struct tfs_names *names = &branch->session->names;
-    struct resting r = {.branch = branch};
 
     if (!all && now >= names->due)
         touch_written(branch->session);
-    const int64_t next = tfs_names_rest(names, branch->number, now, all, end, &r);
-
-    *shown = r.shown;
-    return next;
+    return tfs_names_rest(names, branch->number, now, all, end, branch);
 }

@@ -1,6 +1,6 @@
 /*
  * What stat(2) says of directories, files, scratch files, and of files as they were in another
- * document. A file of the schema that becomes a scratch file keeps that.
+ * document. A scratch file that is a copy of a file of the schema has the same.
  */
 #include <errno.h>
 #include <limits.h>
@@ -76,7 +76,7 @@ static int find_size(struct tfs_session *s, struct tfs_need *need, const struct 
     struct tfs_view view = {branch->save, tfs_store_shown(branch->store), *node, tfs_node_id(node),
                             0};
     int result = tfs_views_size(&s->views, &view, size);
-    if (result != -EAGAIN || need == NULL)
+    if (result != -EAGAIN)
         return result;
     struct tfs_blob *blob = NULL;
     result = tfs_ops_bytes(s, need, node, &blob, &view.stamp);
@@ -86,26 +86,24 @@ static int find_size(struct tfs_session *s, struct tfs_need *need, const struct 
     return result;
 }
 
-/* Of a file as it was in another document. */
-static int find_past_size(struct tfs_session *s, struct tfs_need *need,
+/* The same of who reads an id: of the document that it was opened in. */
+static int find_read_size(struct tfs_session *s, struct tfs_need *need,
                           const struct tfs_inode *inode, uint64_t *size)
 {
     const struct tfs_node *node = &inode->node;
     struct tfs_save *save = tfs_ops_branch(s, node)->save;
     const struct tfs_lens *lens = tfs_node_file(save, node)->lens;
+    struct tfs_blob *blob = NULL;
 
-    if (tfs_node_exists(save, inode->past, node) != 1)
+    if (tfs_node_exists(save, inode->doc, node) != 1)
         return -ESTALE;
     const int64_t counted =
-        lens->size != NULL ? lens->size(save, inode->past, tfs_node_at(save, node)) : -1;
+        lens->size != NULL ? lens->size(save, inode->doc, tfs_node_at(save, node)) : -1;
     if (counted >= 0) {
         *size = (uint64_t)counted;
         return 0;
     }
-    if (need == NULL)
-        return -EAGAIN;
-    struct tfs_blob *blob = NULL;
-    const int result = tfs_ops_bytes_of(s, need, node, inode->past, &blob);
+    const int result = tfs_ops_bytes_of(s, need, node, inode->doc, inode->stamp, &blob);
     if (result == 0)
         *size = blob->size;
     tfs_blob_unref(blob);
@@ -129,40 +127,12 @@ static void find_kept_times(struct tfs_session *s, struct tfs_branch *branch,
     tfs_views_set_chunk(&s->views, node, mtime, ctime);
 }
 
-/* Can another file change what this name is? Files come and go, and the array of all chunks gets
- * another place. */
-static bool renames(struct tfs_session *s, const struct tfs_node *node, const struct tfs_file *file)
-{
-    return file->count != NULL || (node->scope != TFS_SCOPE_CHUNK && tfs_ops_is_array(s, node));
-}
-
-/* What the file shows: `inode` may be NULL. */
-static int find_shown_size(struct tfs_session *s, struct tfs_need *need,
-                           const struct tfs_node *node, const struct tfs_inode *inode,
-                           uint64_t *size)
-{
-    const struct tfs_draft *unborn = inode != NULL ? tfs_inode_unborn(inode) : NULL;
-
-    if (inode != NULL && inode->array != NULL)
-        *size = inode->array->pages->size;
-    else if (unborn != NULL)
-        *size = tfs_draft_size(unborn);
-    else if (inode != NULL && inode->past != NULL)
-        return find_past_size(s, need, inode, size);
-    else
-        return find_size(s, need, node, size);
-    return 0;
-}
-
 static void fill_times(struct tfs_session *s, uint64_t id, const struct tfs_draft *unborn,
-                       bool tell, struct stat *st)
+                       struct stat *st)
 {
     struct tfs_times times;
 
-    if (tell && unborn == NULL)
-        tfs_views_tell(&s->views, id, &times);
-    else
-        tfs_views_times(&s->views, id, &times);
+    tfs_views_times(&s->views, id, &times);
     st->st_atim = times.atime;
     st->st_mtim = unborn != NULL ? unborn->time : times.mtime;
     st->st_ctim = unborn != NULL ? unborn->time : times.ctime;
@@ -172,33 +142,24 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
                       struct tfs_attr *attr)
 {
     struct tfs_branch *branch = tfs_ops_branch(s, node);
-    const struct tfs_file *file = branch != NULL ? tfs_node_file(branch->save, node) : NULL;
-    const struct tfs_inode *inode = file != NULL ? tfs_inode_of(&s->inodes, node) : NULL;
-    uint64_t id = tfs_node_id(node);
-    uint64_t size = 0;
+    const bool file = !tfs_node_is_directory(node);
+    const struct tfs_draft *unborn = file ? tfs_inode_unborn(&s->inodes, node) : NULL;
+    const uint64_t id = tfs_node_id(node);
+    uint64_t size = unborn != NULL ? tfs_draft_size(unborn) : 0;
     int result = 0;
 
-    /* The kernel takes what is written through a handle for what the file has. */
-    const bool written =
-        inode != NULL && (inode->array != NULL || inode->past != NULL ||
-                          tfs_inode_has_writer(inode) || tfs_inode_unborn(inode) != NULL);
-    *attr =
-        (struct tfs_attr){.changing = written, .renames = file != NULL && renames(s, node, file)};
-    if (file != NULL)
-        result = find_shown_size(s, need, node, inode, &size);
-    if (result == TFS_NEEDS_BYTES)
+    *attr = (struct tfs_attr){.id = id, .changing = unborn != NULL, .lasts = !file || s->quiet};
+    if (file && unborn == NULL)
+        result = find_size(s, need, node, &size);
+    if (result < 0)
         return result;
-    if (file != NULL && result == 0)
+    if (file)
         find_kept_times(s, branch, node);
     fill_mode(s, node, &attr->st);
     attr->st.st_ino = id;
-    fill_times(s, id, inode != NULL ? tfs_inode_unborn(inode) : NULL, result == 0, &attr->st);
+    fill_times(s, id, unborn, &attr->st);
     fill_size(&attr->st, size);
-    attr->id = tfs_inode_id(&s->inodes, node);
-    /* The number is that of an array which some still have open. */
-    if (attr->id != id && file != NULL && tfs_ops_is_array(s, node))
-        attr->st.st_ino = attr->id;
-    return result == 0 && attr->id == 0 ? -ENOMEM : result;
+    return 0;
 }
 
 void tfs_ops_attr_draft(const struct tfs_draft *draft, struct tfs_attr *attr)
@@ -247,13 +208,13 @@ static void attr_of_scratch(struct tfs_session *s, const struct tfs_scratch *scr
     const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
     uint64_t id = scratch->id;
 
-    /* What was rejected goes when its file is mended. */
+    /* What was rejected goes when its file is mended; any file may be renamed onto the tree. */
     *attr = (struct tfs_attr){.id = id,
                               .changing = (scratch->flags & moving) != 0,
-                              .renames = (scratch->flags & TFS_SCRATCH_UNCAPPED) != 0};
+                              .lasts = scratch->kind == TFS_SCRATCH_DIRECTORY &&
+                                       (scratch->flags & TFS_SCRATCH_UNCAPPED) == 0};
     struct stat *st = &attr->st;
-    /* Not the id: a scratch file may live under the id of the schema file that it was. */
-    st->st_ino = id >= TFS_ID_TABLE ? id : id | (UINT64_C(1) << 63);
+    st->st_ino = id;
     st->st_mode = scratch->mode | types[scratch->kind];
     st->st_nlink = scratch->link != NULL ? 1 : 0;
     if (scratch->kind == TFS_SCRATCH_DIRECTORY)
@@ -266,79 +227,70 @@ static void attr_of_scratch(struct tfs_session *s, const struct tfs_scratch *scr
     fill_size(st, scratch->bytes.size);
 }
 
-/* Of a file whose name is another one's. */
-static int attr_of_past(struct tfs_session *s, struct tfs_need *need, const struct tfs_inode *inode,
+/* Of an id: nobody knows the size of a text that it shows no more. */
+static int attr_of_file(struct tfs_session *s, struct tfs_need *need, const struct tfs_inode *inode,
                         struct tfs_attr *attr)
 {
-    const struct tfs_node *node = &inode->node;
+    const bool taken = inode->stamp == TFS_STAMP_TAKEN;
+    struct tfs_node node = inode->node;
     uint64_t size = 0;
-    const int result = inode->past == NULL ? -ESTALE : find_shown_size(s, need, node, inode, &size);
 
-    *attr = (struct tfs_attr){.id = inode->id, .changing = true, .renames = true};
-    if (result < 0)
+    tfs_ops_refresh(s, &node);
+    const bool shown = inode->doc == NULL && inode->array == NULL;
+    if (shown && !taken && inode->stamp != tfs_views_stamp(&s->views, tfs_node_id(&node)))
+        return -ESTALE;
+    if (shown) {
+        const int result = tfs_ops_attr_node(s, need, &node, attr);
+        attr->changing = attr->changing || taken;
         return result;
-    fill_mode(s, node, &attr->st);
-    fill_times(s, tfs_node_id(node), NULL, false, &attr->st);
-    attr->st.st_ino = inode->id;
-    attr->st.st_nlink = 0;
-    fill_size(&attr->st, size);
-    return 0;
+    }
+    const int result = inode->array == NULL ? find_read_size(s, need, inode, &size) : 0;
+    *attr = (struct tfs_attr){.id = inode->id, .changing = taken};
+    fill_mode(s, &node, &attr->st);
+    attr->st.st_ino = tfs_node_id(&node);
+    fill_times(s, tfs_node_id(&node), NULL, &attr->st);
+    fill_size(&attr->st, inode->array != NULL ? inode->array->pages->size : size);
+    return result;
 }
 
 int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                  struct tfs_attr *attr)
 {
-    if (inode->past_why != NULL)
-        return attr_of_past(s, need, inode, attr);
-    if (inode->scratch == NULL) {
-        struct tfs_node node = inode->node;
-        tfs_ops_refresh(s, &node);
-        return tfs_ops_attr_node(s, need, &node, attr);
-    }
+    if (inode->scratch == NULL)
+        return attr_of_file(s, need, inode, attr);
     if (inode == s->rejected.status)
         update_status(s);
     attr_of_scratch(s, inode->scratch, attr);
     return 0;
 }
 
-/* ---- files that become something else -------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
-int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, struct tfs_span content,
-                           struct tfs_scratch **orphan)
+int tfs_ops_copy(struct tfs_session *s, const struct tfs_node *node, struct tfs_span content,
+                 struct tfs_inode **copy)
 {
     struct tfs_times times;
     struct stat st = {0};
     struct tfs_buf bytes = {0};
 
-    if (inode->array != NULL && inode->array->dirty)
-        return -EBUSY;
     if (content.size > tfs_scratch_left(&s->overlay))
         return -ENOSPC;
     tfs_buf_add_span(&bytes, content);
-    struct tfs_scratch *made = bytes.failed || tfs_inode_reserve(&s->inodes) < 0
-                                   ? NULL
-                                   : tfs_scratch_create(inode->id, TFS_SCRATCH_FILE, 0);
+    struct tfs_inode *made =
+        bytes.failed ? NULL : tfs_inode_make_scratch(&s->inodes, TFS_SCRATCH_FILE, 0);
     if (made == NULL) {
         tfs_buf_release(&bytes);
         return -ENOMEM;
     }
-    struct tfs_node node = inode->node;
-    tfs_ops_refresh(s, &node);
-    fill_mode(s, &node, &st);
-    tfs_views_times(&s->views, tfs_node_id(&node), &times);
-    made->mode = st.st_mode & 07777;
-    made->uid = st.st_uid;
-    made->gid = st.st_gid;
-    made->atime = times.atime;
-    made->mtime = times.mtime;
-    made->ctime = tfs_views_now(&s->views);
-    tfs_scratch_fill(&s->overlay, made, &bytes);
-    *orphan = made;
+    fill_mode(s, node, &st);
+    tfs_views_times(&s->views, tfs_node_id(node), &times);
+    made->scratch->mode = st.st_mode & 07777;
+    made->scratch->uid = st.st_uid;
+    made->scratch->gid = st.st_gid;
+    made->scratch->atime = times.atime;
+    made->scratch->mtime = times.mtime;
+    made->scratch->ctime = tfs_views_now(&s->views);
+    tfs_scratch_fill(&s->overlay, made->scratch, &bytes);
+    *copy = made;
     return 0;
-}
-
-void tfs_ops_orphan(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scratch *orphan)
-{
-    tfs_inode_part_handles(inode);
-    tfs_inode_detach(&s->inodes, inode, orphan);
 }

@@ -10,6 +10,24 @@
 #include "fs/tree/changes.h"
 #include "fs/session/ops.h"
 
+/* ---- what the kernel has of directories ------------------------------------------------------ */
+
+/* Without the lock: the kernel waits for nothing of ours, but takes its time. */
+static void tell_stale(struct tfs_branch *branch)
+{
+    struct tfs_session *s = branch->session;
+    struct tfs_map_cell cell;
+
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_end_quiet(s);
+    struct tfs_map stale = branch->stale;
+    branch->stale = (struct tfs_map){0};
+    pthread_mutex_unlock(&s->lock);
+    for (size_t at = 0; tfs_map_next(&stale, &at, &cell);)
+        s->events.invalidate(s->events.caches, cell.key);
+    tfs_map_release(&stale);
+}
+
 /* ---- another document is shown --------------------------------------------------------------- */
 
 struct publishing {
@@ -17,27 +35,6 @@ struct publishing {
     uint64_t self; /* its times are those of its draft */
     bool all;      /* everything counts as changed already */
 };
-
-static void stale_id(struct tfs_branch *branch, uint64_t computed)
-{
-    struct tfs_session *s = branch->session;
-
-    tfs_notify_stale(s->notify, tfs_inode_known_id(&s->inodes, computed));
-}
-
-static void stale_node(struct tfs_branch *branch, const struct tfs_node *node)
-{
-    stale_id(branch, tfs_node_id(node));
-}
-
-/* May the kernel know the file? Of a chunk whose files nobody asked for it knows none. */
-static bool is_known(const struct tfs_branch *branch, const struct tfs_node *node)
-{
-    struct tfs_session *s = branch->session;
-
-    return !s->options.keep_times || node->scope != TFS_SCOPE_CHUNK ||
-           tfs_inode_of(&s->inodes, node) != NULL || tfs_views_has_chunk(&s->views, node);
-}
 
 static void file_changed(const struct publishing *p, const struct tfs_node *node,
                          const struct tfs_file *file)
@@ -49,11 +46,9 @@ static void file_changed(const struct publishing *p, const struct tfs_node *node
         tfs_views_restamp(&s->views, id);
     else if (!p->all)
         tfs_views_bump(&s->views, id);
-    if (is_known(p->branch, node))
-        stale_id(p->branch, id);
     if (tfs_comes_and_goes(file)) {
         struct tfs_node dir = tfs_ops_parent(s, node);
-        stale_node(p->branch, &dir);
+        tfs_ops_stale(s, &dir);
     }
 }
 
@@ -70,12 +65,12 @@ static void node_changed(void *arg, const struct tfs_node *changed, const struct
     }
     /* The directory that lists chunks of this group reads differently. */
     struct tfs_node dir = tfs_ops_parent(p->branch->session, &node);
-    stale_node(p->branch, &node);
+    tfs_ops_stale(p->branch->session, &node);
     tfs_ops_bump_directory(p->branch->session, &dir);
-    stale_node(p->branch, &dir);
+    tfs_ops_stale(p->branch->session, &dir);
     /* With its first and its last chunk a group comes and goes. */
     for (; tfs_node_is_group(&dir); dir = tfs_ops_parent(p->branch->session, &dir))
-        stale_node(p->branch, &dir);
+        tfs_ops_stale(p->branch->session, &dir);
 }
 
 static int count_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
@@ -106,35 +101,26 @@ static void announce(struct tfs_branch *branch, const struct tfs_publication *ch
     if (branch->save->tree->group_dir == NULL || change->before->version == change->after->version)
         return;
     root.store = branch->number;
-    stale_node(branch, &root);
+    tfs_ops_stale(branch->session, &root);
 }
 
 static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publication *change)
 {
     struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
+    bool kept = true;
 
-    if (!change->reread)
-        tfs_ops_keep_past(branch, change);
     pthread_mutex_lock(&s->lock);
-    tfs_store_show(store, change);
-    if (!change->completed) {
-        tfs_ops_leave_bounds(branch, change);
-        announce(branch, change);
+    while (kept && tfs_ops_past_loses(branch, change)) {
+        pthread_mutex_unlock(&s->lock);
+        kept = tfs_ops_keep_past(branch, change);
+        pthread_mutex_lock(&s->lock);
     }
+    tfs_store_show(store, change);
+    if (!change->completed)
+        announce(branch, change);
+    tfs_ops_end_quiet(s);
     pthread_mutex_unlock(&s->lock);
-}
-
-static void file_turned(void *arg, const struct tfs_node *changed, const struct tfs_file *file,
-                        enum tfs_changed how)
-{
-    struct tfs_branch *branch = arg;
-    struct tfs_node node = *changed;
-
-    (void)file;
-    (void)how;
-    node.store = branch->number;
-    stale_node(branch, &node);
 }
 
 static void on_turned(void *arg, struct tfs_store *store)
@@ -142,9 +128,10 @@ static void on_turned(void *arg, struct tfs_store *store)
     struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
 
+    (void)store;
     pthread_mutex_lock(&s->lock);
     tfs_views_restamp_all(&s->views);
-    tfs_changes_all(branch->save, tfs_store_shown(store), file_turned, branch);
+    tfs_ops_end_quiet(s);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -156,17 +143,29 @@ static bool is_left(const struct tfs_handle *handle, bool all)
            (all || handle->closed);
 }
 
-void tfs_ops_check_left(struct tfs_session *s, bool all)
+/* The open one with the next higher id; NULL: there is none. */
+static struct tfs_inode *next_open(const struct tfs_session *s, uint64_t id)
 {
     struct tfs_map_cell cell;
+    struct tfs_inode *next = NULL;
+
+    for (size_t at = 0; tfs_map_next(&s->inodes.open, &at, &cell);)
+        if (cell.key > id && (next == NULL || cell.key < next->id))
+            next = cell.value;
+    return next;
+}
+
+/* In the order of their opening, before which each got its id. */
+void tfs_ops_check_left(struct tfs_session *s, bool all)
+{
+    struct tfs_inode *inode = NULL;
 
     s->retry_at = 0;
-    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
-        struct tfs_inode *inode = cell.value;
+    while ((inode = next_open(s, inode != NULL ? inode->id : 0)) != NULL) {
         for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
             if (is_left(h, all))
                 tfs_ops_release_handle(s, h);
-        if (inode->array != NULL && inode->uses == 0 && (all || !tfs_inode_has_writer(inode)))
+        if (inode->array != NULL && (all || !tfs_inode_has_writer(inode)))
             tfs_ops_release_array(s, inode);
     }
 }
@@ -176,18 +175,15 @@ static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
     struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
     const int64_t now = tfs_now_ms();
-    bool shown;
 
     (void)store;
     pthread_mutex_lock(&s->lock);
-    int64_t next = tfs_rest_tick(branch, now, last, &shown);
+    int64_t next = tfs_rest_tick(branch, now, last);
     if (s->retry_at != 0 && s->retry_at <= now)
         tfs_ops_check_left(s, false);
     next = tfs_sooner(next, s->retry_at);
     pthread_mutex_unlock(&s->lock);
-    /* No answer of a job brings it along. */
-    if (shown)
-        tfs_notify_then(s->notify, NULL, NULL);
+    tell_stale(branch);
     return next;
 }
 
@@ -209,38 +205,21 @@ static void reply(struct tfs_work *work)
     tfs_work_free(work);
 }
 
-static void reply_all(void *arg)
-{
-    struct tfs_job *job = arg;
-
-    while (job != NULL) {
-        struct tfs_job *next = job->next;
-        reply((struct tfs_work *)job);
-        job = next;
-    }
-}
-
-/* The store that must process a truncate(2) by name never waits for invalidations, and the truncate
- * itself is answered without them: see notify.h. */
+/* Whoever hears of an edit finds it in every directory. */
 static void on_answer(void *arg, struct tfs_store *store, struct tfs_job *jobs)
 {
-    const struct tfs_branch *branch = arg;
-    struct tfs_job **at = &jobs;
+    struct tfs_branch *branch = arg;
 
     (void)store;
     for (struct tfs_job *job = jobs; job != NULL; job = job->next)
         if (job->undone)
             tfs_ops_undone((struct tfs_work *)job);
-    while (*at != NULL) {
-        struct tfs_job *job = *at;
-        if (((struct tfs_work *)job)->urgent) {
-            *at = job->next;
-            reply((struct tfs_work *)job);
-        } else {
-            at = &job->next;
-        }
+    tell_stale(branch);
+    while (jobs != NULL) {
+        struct tfs_job *next = jobs->next;
+        reply((struct tfs_work *)jobs);
+        jobs = next;
     }
-    tfs_notify_then(branch->session->notify, jobs != NULL ? reply_all : NULL, jobs);
 }
 
 /* ---- people ---------------------------------------------------------------------------------- */

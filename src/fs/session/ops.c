@@ -87,7 +87,7 @@ int tfs_ops_node(struct tfs_session *s, uint64_t id, struct tfs_node *node)
         node->slot = (uint32_t)(id - 1);
         return 0;
     }
-    if (!tfs_node_of_id(id, node) || tfs_inode_is_burned(&s->inodes, id))
+    if (!tfs_node_of_id(id, node))
         return -ESTALE;
     size_t first = s->branches[0].number;
     if (node->store < first || node->store - first >= s->branch_count)
@@ -124,8 +124,7 @@ int tfs_ops_visible(struct tfs_session *s, const struct tfs_node *node)
         return 0;
     if (tfs_node_is_group(node) && tfs_names_made(&s->names, node))
         return 1;
-    const struct tfs_inode *inode = node->file >= 0 ? tfs_inode_of(&s->inodes, node) : NULL;
-    if (inode != NULL && tfs_inode_unborn(inode) != NULL)
+    if (node->file >= 0 && tfs_inode_unborn(&s->inodes, node) != NULL)
         return 1;
     return tfs_node_exists(branch->save, doc_of(branch), node);
 }
@@ -145,6 +144,15 @@ bool tfs_ops_is_array(struct tfs_session *s, const struct tfs_node *node)
 void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir)
 {
     tfs_views_bump(&s->views, tfs_node_id(dir));
+}
+
+void tfs_ops_stale(struct tfs_session *s, const struct tfs_node *dir)
+{
+    struct tfs_branch *branch = tfs_ops_branch(s, dir);
+
+    /* Without memory it stays as long as the kernel keeps it. */
+    if (s->events.invalidate != NULL && branch != NULL)
+        (void)tfs_map_set(&branch->stale, tfs_node_id(dir), branch);
 }
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -206,50 +214,31 @@ int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs
 
     if (tfs_store_broken(branch->store) != 0)
         return -EIO;
-    if (need->blob != NULL && need->view.id == id && need->size == 0 && need->of == 0) {
+    if (need->blob != NULL && need->view.id == id && need->size == 0 &&
+        need->view.stamp < TFS_STAMP_TAKEN) {
         *stamp = need->view.stamp;
+        *blob = tfs_blob_ref(need->blob);
+        return 0;
+    }
+    *stamp = tfs_views_stamp(&s->views, id);
+    return tfs_ops_bytes_of(s, need, node, doc_of(branch), *stamp, blob);
+}
+
+int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                     struct tfs_doc *doc, uint64_t stamp, struct tfs_blob **blob)
+{
+    struct tfs_save *save = tfs_ops_branch(s, node)->save;
+    const uint64_t id = tfs_node_id(node);
+
+    if (need->blob != NULL && need->view.id == id && need->size == 0 && need->view.stamp == stamp) {
         *blob = tfs_blob_ref(need->blob);
         return 0;
     }
     *blob = tfs_views_find(&s->views, id, stamp);
     if (*blob != NULL)
         return 0;
-    need->view = (struct tfs_view){branch->save, tfs_doc_ref(doc_of(branch)), *node, id, *stamp};
-    need->of = 0;
+    need->view = (struct tfs_view){save, tfs_doc_ref(doc), *node, id, stamp};
     need->size = 0;
-    return TFS_NEEDS_BYTES;
-}
-
-int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                     struct tfs_doc *doc, struct tfs_blob **blob)
-{
-    struct tfs_save *save = tfs_ops_branch(s, node)->save;
-    const uint64_t id = tfs_node_id(node);
-
-    if (need->blob != NULL && need->view.id == id && need->size == 0 && need->of == doc->version) {
-        *blob = tfs_blob_ref(need->blob);
-        return 0;
-    }
-    need->view = (struct tfs_view){save, tfs_doc_ref(doc), *node, id, TFS_STAMP_NONE};
-    need->of = doc->version;
-    need->size = 0;
-    return TFS_NEEDS_BYTES;
-}
-
-/* The range of a view; `of` as in struct tfs_need. 1, or TFS_NEEDS_BYTES. */
-static int find_range(struct tfs_need *need, const struct tfs_view *view, uint64_t of,
-                      uint64_t offset, uint64_t size, struct tfs_blob **blob)
-{
-    if (need->blob != NULL && need->view.id == view->id && need->of == of && need->size == size &&
-        need->offset == offset) {
-        *blob = tfs_blob_ref(need->blob);
-        return 1;
-    }
-    need->view = *view;
-    tfs_doc_ref(view->doc);
-    need->of = of;
-    need->offset = offset;
-    need->size = size;
     return TFS_NEEDS_BYTES;
 }
 
@@ -262,15 +251,23 @@ int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs
 
     if (size == 0 || tfs_store_broken(branch->store) != 0 || !tfs_views_in_ranges(&s->views, &view))
         return 0;
-    return find_range(need, &view, 0, offset, size, blob);
+    return tfs_ops_range_of(s, need, node, view.doc, offset, size, blob);
 }
 
 int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                      struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob)
 {
-    const struct tfs_view view = {tfs_ops_branch(s, node)->save, doc, *node, tfs_node_id(node), 0};
+    struct tfs_save *save = tfs_ops_branch(s, node)->save;
+    uint64_t id = tfs_node_id(node);
 
-    return find_range(need, &view, doc->version, offset, size, blob);
+    if (need->blob != NULL && need->view.id == id && need->size == size && need->offset == offset) {
+        *blob = tfs_blob_ref(need->blob);
+        return 1;
+    }
+    need->view = (struct tfs_view){save, tfs_doc_ref(doc), *node, id, 0};
+    need->offset = offset;
+    need->size = size;
+    return TFS_NEEDS_BYTES;
 }
 
 int tfs_ops_await_answer(struct tfs_need *need, struct tfs_sparse *pages)
@@ -356,6 +353,15 @@ static int provide(struct tfs_session *s, int wanted, struct tfs_need *need)
 
 #define LOOKS_MAX 8 /* at a save that another program goes on to write */
 
+void tfs_ops_end_quiet(struct tfs_session *s)
+{
+    if (!s->quiet || tfs_views_are_as_read(&s->views))
+        return;
+    s->quiet = false;
+    if (s->events.changed != NULL)
+        s->events.changed(s->events.caches);
+}
+
 static int run(struct tfs_session *s, tfs_attempt_fn attempt, void *call, unsigned looks)
 {
     struct tfs_need need = {.looks = looks};
@@ -364,6 +370,7 @@ static int run(struct tfs_session *s, tfs_attempt_fn attempt, void *call, unsign
     do {
         pthread_mutex_lock(&s->lock);
         result = attempt(s, call, &need);
+        tfs_ops_end_quiet(s);
         pthread_mutex_unlock(&s->lock);
         if (result > TFS_NEEDS_BYTES)
             break;
@@ -566,7 +573,7 @@ void *tfs_work_create(size_t size, const struct tfs_job_kind *kind, struct tfs_b
     work->reply = reply;
     work->inode = inode;
     if (inode != NULL)
-        inode->uses++;
+        inode->refs++;
     return work;
 }
 
@@ -596,7 +603,6 @@ int tfs_work_wait(struct tfs_work *work)
 
     sem_init(&waiting.done, 0, 0);
     work->reply = (struct tfs_reply){end_waiting, &waiting};
-    work->urgent = true;
     tfs_work_submit(work);
     while (sem_wait(&waiting.done) < 0)
         continue;
@@ -610,7 +616,7 @@ void tfs_work_free(struct tfs_work *work)
 
     if (work->inode != NULL) {
         pthread_mutex_lock(&s->lock);
-        work->inode->uses--;
+        work->inode->refs--;
         tfs_inode_drop(&s->inodes, work->inode);
         pthread_mutex_unlock(&s->lock);
     }

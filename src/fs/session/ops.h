@@ -2,8 +2,8 @@
  * The verbs of a session: what its files share. Private to them; each calls only those before it:
  *
  *   ops.c         the modules put together: nodes, paths, attempts, messages, jobs
- *   op_stat.c     what stat(2) says of them; files that become scratch files
- *   op_array.c    arrays that are open for writing, and what they were
+ *   op_stat.c     what stat(2) says of them; copies that are scratch files
+ *   op_array.c    arrays that are open for writing; documents that open files go on with
  *   op_chunks.c   chunks that are read when somebody asks for them
  *   op_rest.c     directories at rest; optional files that are stored as absent
  *   op_edit.c     texts and chunk directories -> edits of the shown document; by stores' threads
@@ -22,9 +22,8 @@
  *
  * The lock. `lock` guards names, the overlay, the inodes with their handles, what was rejected, and
  * which document each store shows: it is held when a store publishes. A function is called with the
- * lock held and keeps it, unless the comment above it says that it takes the lock itself. Stores,
- * views and notifications have locks of their own, which are taken after this one; a store's `io`
- * before.
+ * lock held and keeps it, unless the comment above it says that it takes the lock itself. Stores
+ * and views have locks of their own, which are taken after this one; a store's `io` before.
  *
  * Attempts. A verb is tried under the lock. Where it needs bytes that are not rendered it ends with
  * TFS_NEEDS_BYTES, having changed nothing that it would not do again; they are rendered without the
@@ -53,14 +52,6 @@
 /* What was rejected of a draft that is not in memory is kept up to this size. */
 #define TFS_DRAFT_KEPT_MAX (UINT64_C(64) << 20)
 
-/* Which caller was told ESTALE for which file, and comes back at once. */
-struct tfs_retry {
-    uint64_t file; /* computed id of a file of the schema, which others may have replaced since */
-    pid_t caller;
-};
-
-#define TFS_RETRIES 1024
-
 /* A store and where it is mounted in the session's tree. */
 struct tfs_branch {
     struct tfs_session *session;
@@ -71,6 +62,7 @@ struct tfs_branch {
     char *name;      /* of its root there; NULL: it is the root of all */
     struct tfs_kept_times kept;
     struct timespec opened; /* mtime of the save when it was read first */
+    struct tfs_map stale;   /* ids of directories that the kernel is to be told of (op_store.c) */
 };
 
 /* A directory above the roots of several stores: its number is its place in the array. */
@@ -89,14 +81,13 @@ struct tfs_session {
     struct tfs_above *above; /* NULL: there is one store */
     uint32_t above_count;
 
-    struct tfs_notify *notify;
     struct tfs_views views;
     struct tfs_names names;
     struct tfs_overlay overlay;
     struct tfs_inodes inodes;
     struct tfs_rejected rejected;
 
-    struct tfs_retry retries[TFS_RETRIES]; /* by caller */
+    bool quiet;       /* nothing was changed yet: the kernel keeps names and listings */
     int64_t retry_at; /* when drafts that lost their handle are looked for; 0: none did */
     struct {
         uint64_t id, version; /* of the file that could not be read last, and its document */
@@ -130,6 +121,8 @@ void tfs_ops_path(struct tfs_session *s, uint64_t id, struct tfs_buf *out);
 bool tfs_ops_is_array(struct tfs_session *s, const struct tfs_node *node);
 /* The entries of a directory changed. */
 void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
+/* What the kernel has of this directory is wrong; it is told before the next answers. */
+void tfs_ops_stale(struct tfs_session *s, const struct tfs_node *dir);
 
 /* ---- attempts -------------------------------------------------------------------------------- */
 
@@ -138,14 +131,13 @@ void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
 #define TFS_NEEDS_CHUNKS (-100002) /* chunks of `branch` are to be read */
 #define TFS_NEEDS_ANSWER (-100003) /* `busy` is being read where it lies */
 
-/* The stamp of a view that is rendered for one caller, and never remembered. */
+/* The stamp of a text that is rendered for one caller, and never remembered. */
 #define TFS_STAMP_NONE UINT64_MAX
 
 struct tfs_need {
     struct tfs_view view;  /* what is to be rendered; with a reference to the document */
     uint64_t offset, size; /* the range of it that is wanted; size 0: all */
     struct tfs_blob *blob; /* rendered from view.id as of view.stamp */
-    uint64_t of;           /* version of the document that is asked; 0: of the shown one */
     struct tfs_sparse *busy;
     struct tfs_branch *branch;
     struct tfs_key chunk; /* the one that may be there */
@@ -167,6 +159,10 @@ int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
  * a file is opened or open, whose size the kernel was told before. */
 int tfs_ops_run_as_read(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
 
+/* If something changed, the front end hears that what it kept for long is stale: once. Before the
+ * lock is given up. */
+void tfs_ops_end_quiet(struct tfs_session *s);
+
 /* Chunks of `doc` could not be fetched, because another program changed them: 0 when the store has
  * looked at the save since, and the verb is to be tried again; or -ESTALE. Without the lock. */
 int tfs_ops_catch_up(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_doc *doc);
@@ -174,9 +170,9 @@ int tfs_ops_catch_up(struct tfs_need *need, struct tfs_branch *branch, const str
 /* What the file shows: a reference, and its stamp; or TFS_NEEDS_BYTES. */
 int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                   struct tfs_blob **blob, uint64_t *stamp);
-/* The same of a file in another document. */
+/* The same of a file in a document where it has this stamp. */
 int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                     struct tfs_doc *doc, struct tfs_blob **blob);
+                     struct tfs_doc *doc, uint64_t stamp, struct tfs_blob **blob);
 /* The same of a range of a file that is not remembered as a whole (tfs_views_in_ranges): 1, with a
  * reference; 0: it is remembered as one. */
 int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
@@ -190,7 +186,7 @@ int tfs_ops_await_answer(struct tfs_need *need, struct tfs_sparse *pages);
 
 /* ---- op_stat.c ------------------------------------------------------------------------------- */
 
-/* need: NULL: -EAGAIN where only rendering would tell the size; attr->id is set then, too. */
+/* What a name of the schema shows now, with the computed id. need: may be NULL for a directory. */
 int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                       struct tfs_attr *attr);
 int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
@@ -199,12 +195,10 @@ int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode 
 /* The inode's size for who has this draft of it open. */
 void tfs_ops_attr_draft(const struct tfs_draft *draft, struct tfs_attr *attr);
 
-/* A scratch file with the owner and times of a file of the schema, and the bytes `content`, for
- * tfs_ops_orphan: 0, -ENOSPC, -ENOMEM. */
-int tfs_ops_prepare_orphan(struct tfs_session *s, struct tfs_inode *inode, struct tfs_span content,
-                           struct tfs_scratch **orphan);
-/* From now on the inode is that scratch file. */
-void tfs_ops_orphan(struct tfs_session *s, struct tfs_inode *inode, struct tfs_scratch *orphan);
+/* A scratch file without a name, with the owner and times of a file of the schema, and the bytes
+ * `content`: 0, -ENOSPC, -ENOMEM. */
+int tfs_ops_copy(struct tfs_session *s, const struct tfs_node *node, struct tfs_span content,
+                 struct tfs_inode **copy);
 
 /* ---- people ---------------------------------------------------------------------------------- */
 
@@ -240,8 +234,7 @@ struct tfs_work {
     struct tfs_job job;
     struct tfs_branch *branch;
     struct tfs_reply reply;
-    struct tfs_inode *inode;           /* held by inode->uses; NULL: none */
-    bool urgent;                       /* answered before caches are invalidated */
+    struct tfs_inode *inode;           /* a reference; NULL: none */
     struct tfs_node *carried;          /* files that its edit stores as absent, because they were */
     size_t carried_count;              /* unlinked before */
     const struct tfs_node *begins;     /* the time of this directory begins with the answer */
@@ -257,8 +250,7 @@ struct tfs_work {
 void *tfs_work_create(size_t size, const struct tfs_job_kind *kind, struct tfs_branch *branch,
                       struct tfs_inode *inode, struct tfs_reply reply);
 void tfs_work_submit(struct tfs_work *work);
-/* The same, and waits for its answer, which comes before caches are invalidated: for that the
- * kernel may wait for the verb. Without the lock, not by the store's thread. */
+/* The same, and waits for its answer. Without the lock, not by the store's thread. */
 int tfs_work_wait(struct tfs_work *work);
 /* Takes the lock. */
 void tfs_work_free(struct tfs_work *work);
@@ -285,25 +277,23 @@ int tfs_ops_know_again(struct tfs_session *s, struct tfs_need *need, const struc
 /* Opened for writing: what is shown now is below its pages. Nothing, where it is no array, or has
  * them already. */
 int tfs_ops_open_array(struct tfs_session *s, struct tfs_inode *inode);
-/* The last writer is gone. */
-void tfs_ops_close_array(struct tfs_session *s, struct tfs_inode *inode);
 /* `why`: of a failure that is to be told. */
 int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                         uint64_t offset, struct tfs_span bytes, struct tfs_error *why);
-int tfs_ops_resize_array(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
-                         uint64_t size);
-/* Makes the kernel drop its pages of a file, as struct tfs_events says. Takes the lock. */
-void tfs_ops_invalidate(void *session, uint64_t id);
+int tfs_ops_resize_array(struct tfs_need *need, struct tfs_inode *inode, uint64_t size);
 /* By the store's thread, without the lock: what was written becomes an edit; `released`: if it has
  * no writer. What is refused is told, and put aside. */
 int tfs_ops_commit_array(struct tfs_work *work, bool released);
-/* Its name is gone, or another file's: it goes on with what is shown. There is room. */
-void tfs_ops_leave(struct tfs_session *s, struct tfs_inode *inode);
-/* The same of all whose place in the save is another one now. */
-void tfs_ops_leave_bounds(struct tfs_branch *branch, const struct tfs_publication *change);
-/* By the store's thread. Before another document is shown: those of before that open files go on
- * with get the bytes that it takes from the save. Takes the lock. */
-void tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *change);
+/* Has a program written to this array what no commit point has taken? */
+bool tfs_ops_array_is_dirty(struct tfs_session *s, const struct tfs_node *node);
+/* The name of the file is gone, or another file's: who has it open goes on with what it is in this
+ * document, where `node` has its key. */
+void tfs_ops_leave(struct tfs_session *s, const struct tfs_node *node, struct tfs_doc *doc);
+/* Takes this edit bytes from the save that a document needs which open files go on with? */
+bool tfs_ops_past_loses(struct tfs_branch *branch, const struct tfs_publication *change);
+/* By the store's thread, before that edit is shown: one of these documents gets the bytes; false:
+ * they cannot be had. Takes the lock. */
+bool tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *change);
 
 /* ---- op_rest.c ------------------------------------------------------------------------------- */
 
@@ -319,7 +309,7 @@ void tfs_rest_taken(struct tfs_work *work, bool taken);
  * save, are stored as absent by jobs before it. *result: why one was not; 0 or -ENOMEM. */
 int tfs_rest_sync(struct tfs_session *s, const struct tfs_node *node, int *result);
 /* Ends what is at rest in a tree (`all`: everything). When there is more to come, 0: not known. */
-int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all, bool *shown);
+int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all);
 
 /* ---- op_edit.c, by the store's thread, without the lock -------------------------------------- */
 
@@ -353,14 +343,13 @@ void tfs_ops_release_handle(struct tfs_session *s, struct tfs_handle *handle);
 /* The same of all who wrote to an array. */
 void tfs_ops_release_array(struct tfs_session *s, struct tfs_inode *inode);
 
-/* What the inode shows, for a text that is to be put for another name or with another size: an
- * attempt. Sets `node` and `blob` (NULL: no bytes). */
+/* What a file of the schema shows, for a text that is to be put for another name or with another
+ * size: an attempt. Sets `blob` (NULL: no bytes). */
 #define TFS_CONTENT_ALL UINT64_MAX
 
 struct tfs_content {
-    struct tfs_inode *inode;
-    uint64_t size; /* as many are wanted; ALL: as many as there are */
     struct tfs_node node;
+    uint64_t size; /* as many are wanted; ALL: as many as there are */
     struct tfs_blob *blob;
     struct tfs_error why;
 };
@@ -377,9 +366,10 @@ extern const struct tfs_job_kind tfs_truncate;
 /* ---- op_onto.c ------------------------------------------------------------------------------- */
 
 struct tfs_rename_work {
-    struct tfs_work work;
-    struct tfs_node to;
-    struct tfs_blob *text; /* what was checked */
+    struct tfs_work work; /* `inode`: the scratch file that takes the name; NULL: `from` does */
+    struct tfs_node from, to;
+    struct tfs_blob *text;  /* what the scratch file had; else as it is shown when it is checked */
+    struct tfs_doc *before; /* what was shown then */
 };
 
 extern const struct tfs_job_kind tfs_rename_onto;
@@ -422,8 +412,14 @@ int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *n
 
 /* ---- op_io.c --------------------------------------------------------------------------------- */
 
-/* The inode of an id that may be opened so; made if it is one of the schema. */
+/* The inode of an id that may be opened so; made if it is a computed one. Readers of an id read one
+ * text, and who writes has one that no reader has: O_TRUNC and direct writes move the size that the
+ * kernel knows of it. -ESTALE: another id is needed. */
 int tfs_file_for_open(struct tfs_session *s, uint64_t id, bool write, struct tfs_inode **inode);
+/* May this file of the schema be opened so? */
+int tfs_file_check(struct tfs_session *s, const struct tfs_node *node, bool write);
+/* Somebody writes the file through this id: no name is given it any more. */
+void tfs_file_take(struct tfs_session *s, struct tfs_inode *inode);
 /* What the handle writes gets this size. Cut to 0 when it is opened: by nobody (handle.h). */
 int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_handle *handle,
                       uint64_t size, bool opening);

@@ -93,7 +93,6 @@ static void show_control(struct tfs_rejected *q)
     const struct tfs_node root = TFS_NODE_ROOT;
 
     tfs_views_bump(q->views, tfs_node_id(&root));
-    tfs_notify_stale(q->notify, tfs_node_id(&root));
 }
 
 void tfs_rejected_log(struct tfs_rejected *q, const char *line)
@@ -240,7 +239,6 @@ static void drop_below(struct tfs_rejected *q, uint64_t at, char *rest)
         !tfs_overlay_is_empty(q->inodes->overlay, scratch->id))
         return;
     remove_entry(q, at, name);
-    tfs_notify_stale(q->notify, at);
 }
 
 void tfs_rejected_drop(struct tfs_rejected *q, const char *path)
@@ -258,7 +256,6 @@ static struct tfs_scratch *make_path(struct tfs_rejected *q, const char *path)
 
     snprintf(copy, sizeof(copy), "%s", path);
     while (at != NULL && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
-        tfs_notify_stale(q->notify, at->id);
         at = make_entry(q, at->id, name, rest != NULL ? TFS_SCRATCH_DIRECTORY : TFS_SCRATCH_FILE);
     }
     if (at == NULL)
@@ -283,7 +280,6 @@ int tfs_rejected_put(struct tfs_rejected *q, const char *path, struct tfs_span b
     }
     tfs_scratch_fill(q->inodes->overlay, scratch, &copy);
     scratch->mtime = scratch->ctime = tfs_views_now(q->views);
-    tfs_notify_stale(q->notify, scratch->id);
     return 0;
 }
 

@@ -10,7 +10,6 @@
 #define TFS_FS_SESSION_REJECTED_H
 
 #include "fs/session/inode.h"
-#include "fs/session/notify.h"
 #include "fs/tree/views.h"
 
 #define TFS_CONTROL_NAME ".terrainfs"
@@ -19,8 +18,7 @@
 struct tfs_rejected {
     struct tfs_inodes *inodes;
     struct tfs_views *views; /* for times */
-    struct tfs_notify *notify;
-    struct stat st; /* owner and mode of the save when it was opened */
+    struct stat st;          /* owner and mode of the save when it was opened */
     uint64_t limit;
     struct tfs_inode *control, *log, *status, *dir;
     size_t dropped; /* rejected texts that were removed for newer ones */

@@ -104,11 +104,8 @@ static int start(struct tfs_session *s)
 {
     const struct stat *st = &s->branches[0].save->st;
 
-    s->rejected = (struct tfs_rejected){.inodes = &s->inodes,
-                                        .views = &s->views,
-                                        .notify = s->notify,
-                                        .st = *st,
-                                        .limit = s->options.rejected_limit};
+    s->rejected = (struct tfs_rejected){
+        .inodes = &s->inodes, .views = &s->views, .st = *st, .limit = s->options.rejected_limit};
     int result = tfs_rejected_init(&s->rejected);
     for (size_t i = 0; i < s->branch_count && result == 0; i++)
         result = tfs_store_start(s->branches[i].store);
@@ -145,6 +142,7 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
     pthread_mutex_init(&s->lock, NULL);
     set_options(s, options);
     s->events = events != NULL ? *events : (struct tfs_events){0};
+    s->quiet = true;
     tfs_views_init(&s->views, (size_t)options->cache_limit, options->changes_limit);
     tfs_names_init(&s->names, s->options.linger_ms);
     tfs_overlay_init(&s->overlay, options->scratch_limit);
@@ -152,9 +150,7 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
     int result = tfs_reserve_open(&s->reserve, err);
     if (result == 0)
         result = open_branches(s, parts, count, err);
-    if (result == 0 && (tfs_notify_open(s->events.invalidate != NULL ? tfs_ops_invalidate : NULL, s,
-                                        &s->notify) < 0 ||
-                        start(s) < 0))
+    if (result == 0 && start(s) < 0)
         result = tfs_fail(err, -ENOMEM, "cannot start a session: out of memory or threads");
     if (result < 0) {
         give_back(s);
@@ -439,7 +435,6 @@ int tfs_session_finish(struct tfs_session *s)
     tfs_ops_check_left(s, true);
     pthread_mutex_unlock(&s->lock);
     stop_stores(s);
-    tfs_notify_stop(s->notify); /* answers may still hold inodes */
     tell_scratch(s);
     for (size_t i = 0; i < s->branch_count && s->options.keep_times; i++)
         if (!differs(&s->branches[i]))
@@ -466,7 +461,6 @@ const char *tfs_session_left(const struct tfs_session *s)
 void tfs_session_close(struct tfs_session *s)
 {
     stop_stores(s);
-    tfs_notify_stop(s->notify);
     tfs_reserve_release(&s->reserve);
     tfs_inodes_release(&s->inodes);
     tfs_overlay_release(&s->overlay);
@@ -475,6 +469,7 @@ void tfs_session_close(struct tfs_session *s)
     for (size_t i = 0; i < s->branch_count; i++) {
         tfs_store_close(s->branches[i].store);
         tfs_kept_times_release(&s->branches[i].kept);
+        tfs_map_release(&s->branches[i].stale);
         free(s->branches[i].name);
     }
     for (uint32_t i = 0; i < s->above_count; i++)
@@ -482,7 +477,6 @@ void tfs_session_close(struct tfs_session *s)
     free(s->above);
     free(s->branches);
     free(s->left);
-    tfs_notify_close(s->notify);
     pthread_cond_destroy(&s->answered);
     pthread_mutex_destroy(&s->lock);
     free(s);

@@ -5,9 +5,10 @@
  * Knows no FUSE and no format: front ends call it with ids and handles, formats are behind lens and
  * container.
  *
- * Ids. The root is 1. Ids of schema files are computed (fs/tree/node.h); what was created, renamed
- * or recreated has an id from a table. Every attribute given out (struct tfs_attr) counts as one
- * lookup of a table id, which tfs_session_forget takes back.
+ * Ids. The root is 1. The id of a file is one text, which never changes (inode.h): computed
+ * (fs/tree/node.h) for one that reads as it did at the beginning, and for directories; else from a
+ * table. Lookup, create, mkdir and symlink count as one lookup of the id that they give, which
+ * tfs_session_forget takes back.
  *
  * Threads. Any call may come from any thread. Calls that can lead to a commit do not wait: they
  * take a `struct tfs_reply` and answer through it, from another thread or before they return,
@@ -35,12 +36,13 @@ struct tfs_session_options {
     int exit_fd;             /* shown in .terrainfs/status as `exit`, -1: none */
 };
 
-/* What the session asks of its front end; each may be NULL. Called without the session's lock, the
- * first never from a call that the front end made for the same id and is still in. */
+/* What the session asks of its front end; each may be NULL. None may wait for a call that the front
+ * end makes. */
 struct tfs_events {
-    void (*invalidate)(void *arg,
-                       uint64_t id); /* data, attributes and listing of an inode are stale */
-    void *invalidate_arg;
+    /* Names and listings that were kept for long are stale: once, with the session's lock. */
+    void (*changed)(void *arg);
+    void (*invalidate)(void *arg, uint64_t id);   /* attributes and listing of a directory */
+    void *caches;                                 /* arg of both */
     void (*message)(void *arg, const char *line); /* one line for stderr or syslog */
     void *message_arg;
 };
@@ -51,8 +53,8 @@ struct tfs_handle; /* an open file */
 struct tfs_attr {
     uint64_t id;
     struct stat st;
-    bool changing; /* do not cache: somebody is writing it, or a control file */
-    bool renames;  /* do not cache the name: another file can change it */
+    bool changing; /* attributes are not to be kept: somebody is writing it, or a control file */
+    bool lasts;    /* the name may be kept: of a directory; of a file as long as it is quiet */
 };
 
 struct tfs_reply {
@@ -136,11 +138,10 @@ void tfs_session_setattr(struct tfs_session *session, uint64_t id, struct tfs_ha
                          const struct stat *values, unsigned set, struct tfs_reply reply);
 
 /* ---- files ---- */
-/* flags: O_ACCMODE, O_APPEND and O_TRUNC count. *keep: what a cache holds of this file is still
- * true. ESTALE: the caller may believe in a wrong size; it looks the file up again and comes back
- * once.
- */
-int tfs_session_open_file(struct tfs_session *session, uint64_t id, int flags, pid_t caller,
+/* flags: O_ACCMODE, O_APPEND and O_TRUNC count. *keep: what a cache holds of this id is true.
+ * ESTALE: the file reads differently than the id, or somebody has this id who must not share it;
+ * once the name was looked up again there is an id that can be opened. */
+int tfs_session_open_file(struct tfs_session *session, uint64_t id, int flags,
                           struct tfs_handle **handle, bool *keep);
 int tfs_session_create(struct tfs_session *session, uint64_t parent, const char *name, mode_t mode,
                        uid_t uid, gid_t gid, int flags, struct tfs_handle **handle,
@@ -149,11 +150,9 @@ int tfs_session_create(struct tfs_session *session, uint64_t parent, const char 
  * where a text or picture is written. */
 bool tfs_session_is_direct(const struct tfs_handle *handle);
 /* owner: as the kernel numbers those who share descriptors, for whom what the handle wrote is read;
- * 0: it is read for a cache. *bytes stay valid while *hold is referenced (the caller unrefs it).
- * handle may be NULL. */
-int tfs_session_read(struct tfs_session *session, uint64_t id, struct tfs_handle *handle,
-                     uint64_t owner, uint64_t offset, size_t size, struct tfs_blob **hold,
-                     struct tfs_span *bytes);
+ * 0: it is read for a cache. *bytes stay valid while *hold is referenced (the caller unrefs it). */
+int tfs_session_read(struct tfs_session *session, struct tfs_handle *handle, uint64_t owner,
+                     uint64_t offset, size_t size, struct tfs_blob **hold, struct tfs_span *bytes);
 /* These bytes were given to the kernel: gets ready what comes next, if the file is one for that. By
  * a thread that need not answer anything now. */
 void tfs_session_read_ahead(struct tfs_session *session, uint64_t id, uint64_t offset, size_t size);
@@ -171,22 +170,19 @@ void tfs_session_release(struct tfs_session *session, struct tfs_handle *handle)
 /* ---- directories ---- */
 struct tfs_dirent {
     const char *name;
-    uint64_t next;        /* offset that continues behind this entry */
-    struct tfs_attr attr; /* st_ino and the type in st_mode always; the rest if `known` */
-    bool known;           /* attributes were wanted, and cheap */
+    uint64_t next;  /* offset that continues behind this entry */
+    struct stat st; /* st_ino and the type in st_mode */
 };
 
 /* Gives one entry; returns false when the caller's buffer is full (the entry is then not taken). */
 typedef bool (*tfs_dirent_fn)(void *arg, const struct tfs_dirent *entry);
 
-/* Which entries of a listing come with their attributes, where those are cheap. */
-enum tfs_listed { TFS_LISTED_NONE, TFS_LISTED_DIRECTORIES, TFS_LISTED_ALL };
-
 /* Entries from `offset` on (0: the first). Offsets stay valid while entries come and go, so a
- * directory needs no opening. Entries other than `.` and `..` that are `known` count as lookups.
- */
+ * directory needs no opening. */
 int tfs_session_read_directory(struct tfs_session *session, uint64_t id, uint64_t offset,
-                               enum tfs_listed attributes, tfs_dirent_fn give, void *arg);
+                               tfs_dirent_fn give, void *arg);
+/* Did nothing change yet, so that a listing may be kept? */
+bool tfs_session_is_quiet(struct tfs_session *session);
 /* Stores unlinked optional files of the directory as absent, and commits. */
 void tfs_session_fsync_directory(struct tfs_session *session, uint64_t id, struct tfs_reply reply);
 

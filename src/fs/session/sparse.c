@@ -239,11 +239,6 @@ int tfs_sparse_resize(struct tfs_sparse *s, uint64_t size)
     return 0;
 }
 
-bool tfs_sparse_is_written(const struct tfs_sparse *s)
-{
-    return s->base == NULL || s->fd >= 0 || s->size != s->base_size;
-}
-
 void tfs_sparse_accept(struct tfs_sparse *s)
 {
     clear_pages(&s->dirty);

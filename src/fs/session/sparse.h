@@ -48,8 +48,6 @@ int tfs_sparse_fill(struct tfs_sparse *sparse, uint64_t page, struct tfs_span by
 /* Nothing is lacking. Grows. Negative: nothing of it is there, for want of memory or of a file. */
 int tfs_sparse_write(struct tfs_sparse *sparse, uint64_t offset, struct tfs_span bytes);
 int tfs_sparse_resize(struct tfs_sparse *sparse, uint64_t size);
-/* Does it say anything else than `base`? */
-bool tfs_sparse_is_written(const struct tfs_sparse *sparse);
 /* What it says now is in the save. */
 void tfs_sparse_accept(struct tfs_sparse *sparse);
 

@@ -86,7 +86,7 @@ static bool *find_members(const struct walk *w, const struct tfs_file *file, uin
 {
     bool *changed = NULL;
 
-    if (w->before != w->after && file->family != NULL && file->family->changes != NULL)
+    if (file->family != NULL && file->family->changes != NULL)
         changed = calloc((size_t)count + 1, sizeof(*changed));
     if (changed == NULL ||
         file->family->changes(w->save->tree, w->before, w->after, count, changed))
@@ -134,21 +134,4 @@ void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
     for (unsigned i = 0; i < save->tree->root.count; i++)
         if (common || w.renamed || (save->tree->root.files[i].flags & TFS_FILE_RENAMES) == 0)
             changed_root_file(&w, i);
-}
-
-void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_changed_fn changed,
-                     void *arg)
-{
-    struct walk w = {save, doc, doc, changed, arg, .group = 0};
-
-    for (size_t c = 0; c < doc->count; c++) {
-        struct tfs_node node = tfs_node_of_chunk(tfs_doc_at(doc, c));
-        for (unsigned i = 0; i < save->tree->chunk.count; i++) {
-            node.file = (int)i;
-            changed(arg, &node, &save->tree->chunk.files[i], TFS_CHANGED_FILE);
-        }
-    }
-    change_groups(&w);
-    for (unsigned i = 0; i < save->tree->root.count; i++)
-        changed_root_file(&w, i);
 }

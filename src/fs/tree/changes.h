@@ -20,10 +20,6 @@ typedef void (*tfs_changed_fn)(void *arg, const struct tfs_node *node, const str
 void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
                       const struct tfs_doc *after, tfs_changed_fn changed, void *arg);
 
-/* Every file of the document's chunks and of the root. */
-void tfs_changes_all(struct tfs_save *save, const struct tfs_doc *doc, tfs_changed_fn changed,
-                     void *arg);
-
 /* Does the file come and go, so that its directory reads differently with it? */
 static inline bool tfs_comes_and_goes(const struct tfs_file *file)
 {

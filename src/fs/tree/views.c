@@ -14,9 +14,8 @@
 
 /* When a file's content changed, if it did since the save was read, and what utimens said. */
 struct change {
-    uint64_t stamp;      /* grows with every change */
-    uint64_t open_stamp; /* the stamp when it was last opened */
-    uint64_t told_stamp; /* the stamp when its attributes were last given out */
+    uint64_t stamp; /* grows with every change */
+    bool met;       /* as of tfs_views_meet */
     struct tfs_times times;
 };
 
@@ -152,15 +151,6 @@ static struct change *change_of(struct tfs_views *views, uint64_t id)
     return change;
 }
 
-/* NULL: it did not change since the save was read, or (base_stamp is not 0 then) nothing is known.
- * A reader alone makes no cache forget. */
-static struct change *known_change(struct tfs_views *views, uint64_t id)
-{
-    if (views->base_stamp == 0 || views->changes.count >= views->changes_limit)
-        return tfs_map_find(&views->changes, id);
-    return change_of(views, id);
-}
-
 static uint64_t stamp_of(const struct tfs_views *views, uint64_t id)
 {
     const struct change *change = tfs_map_find(&views->changes, id);
@@ -176,6 +166,14 @@ uint64_t tfs_views_stamp(struct tfs_views *views, uint64_t id)
     uint64_t stamp = stamp_of(views, id);
     pthread_mutex_unlock(&views->lock);
     return stamp;
+}
+
+bool tfs_views_are_as_read(struct tfs_views *views)
+{
+    pthread_mutex_lock(&views->lock);
+    const bool as_read = views->stamp == 0;
+    pthread_mutex_unlock(&views->lock);
+    return as_read;
 }
 
 static void changed(struct tfs_views *views, uint64_t id, bool content)
@@ -255,34 +253,22 @@ int tfs_views_set_times(struct tfs_views *views, uint64_t id, const struct times
     return change != NULL ? 0 : -ENOMEM;
 }
 
-void tfs_views_tell(struct tfs_views *views, uint64_t id, struct tfs_times *times)
+void tfs_views_meet(struct tfs_views *views, uint64_t id)
 {
     pthread_mutex_lock(&views->lock);
-    struct change *change = known_change(views, id);
+    struct change *change = change_of(views, id);
     if (change != NULL)
-        change->told_stamp = change->stamp;
-    *times = change != NULL ? change->times : base_times(views, id);
+        change->met = true;
     pthread_mutex_unlock(&views->lock);
 }
 
-bool tfs_views_is_told(struct tfs_views *views, uint64_t id)
+bool tfs_views_have_met(struct tfs_views *views, uint64_t id)
 {
     pthread_mutex_lock(&views->lock);
-    const struct change *change = known_change(views, id);
-    bool told = change != NULL ? change->told_stamp == change->stamp : views->base_stamp == 0;
+    const struct change *change = tfs_map_find(&views->changes, id);
+    const bool met = change != NULL && change->met;
     pthread_mutex_unlock(&views->lock);
-    return told;
-}
-
-bool tfs_views_opened(struct tfs_views *views, uint64_t id)
-{
-    pthread_mutex_lock(&views->lock);
-    struct change *change = known_change(views, id);
-    bool same = change != NULL ? change->open_stamp == change->stamp : views->base_stamp == 0;
-    if (change != NULL)
-        change->open_stamp = change->stamp;
-    pthread_mutex_unlock(&views->lock);
-    return same;
+    return met;
 }
 
 /* ---- times of chunks ------------------------------------------------------------------------- */
@@ -387,11 +373,11 @@ int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *siz
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t *stamp)
+struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t stamp)
 {
     pthread_mutex_lock(&views->lock);
-    *stamp = stamp_of(views, id);
-    struct tfs_blob *blob = tfs_cache_find(&views->cache, id, *stamp);
+    struct tfs_blob *blob =
+        stamp_of(views, id) == stamp ? tfs_cache_find(&views->cache, id, stamp) : NULL;
     pthread_mutex_unlock(&views->lock);
     return blob;
 }

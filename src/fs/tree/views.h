@@ -21,7 +21,7 @@ struct tfs_size {
     uint64_t size;
 };
 
-#define TFS_SIZES       32768
+#define TFS_SIZES       ((size_t)1 << 18) /* 6 MB, used by and by */
 #define TFS_CHANGES_MAX ((size_t)1 << 18) /* about 30 MB */
 
 struct tfs_times {
@@ -70,7 +70,10 @@ void tfs_views_release(struct tfs_views *views);
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
+/* 0: it reads as it did when its save was read first. */
 uint64_t tfs_views_stamp(struct tfs_views *views, uint64_t id);
+/* So do all. */
+bool tfs_views_are_as_read(struct tfs_views *views);
 /* Content changed: new stamp, mtime and ctime. */
 void tfs_views_bump(struct tfs_views *views, uint64_t id);
 /* So many files change at once: more than are known one by one count as changed now together with
@@ -84,16 +87,14 @@ void tfs_views_restamp_all(struct tfs_views *views);
 /* Now; two calls never give the same time: git and rsync tell versions apart by it. */
 struct timespec tfs_views_now(struct tfs_views *views);
 void tfs_views_times(struct tfs_views *views, uint64_t id, struct tfs_times *times);
-/* The same, for a caller that is given the present size. */
-void tfs_views_tell(struct tfs_views *views, uint64_t id, struct tfs_times *times);
 /* NULL: stays. ctime is now. 0 or -ENOMEM. */
 int tfs_views_set_times(struct tfs_views *views, uint64_t id, const struct timespec *atime,
                         const struct timespec *mtime);
 
-/* Was the size that belongs to the stamp of now given out, or did nothing change? */
-bool tfs_views_is_told(struct tfs_views *views, uint64_t id);
-/* The file is opened: is what was read of it at the last opening still true? */
-bool tfs_views_opened(struct tfs_views *views, uint64_t id);
+/* Two programs met at an id of the file that they must not share: from now on each LOOKUP of its
+ * name gets an id of its own. */
+void tfs_views_meet(struct tfs_views *views, uint64_t id);
+bool tfs_views_have_met(struct tfs_views *views, uint64_t id);
 
 /* ---- sizes and bytes ------------------------------------------------------------------------- */
 
@@ -109,8 +110,8 @@ struct tfs_view {
 /* Without rendering: 0, -EAGAIN when it takes that, -ESTALE when the file is not there. Sets
  * view->stamp. */
 int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *size);
-/* The rendered bytes of the present stamp: a reference, or NULL; and the stamp of now. */
-struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t *stamp);
+/* The rendered bytes, if that is the stamp of now: a reference, or NULL. */
+struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t stamp);
 /* Renders, and remembers bytes and size if the stamp is still the same. */
 int tfs_views_render(struct tfs_views *views, const struct tfs_view *view, struct tfs_blob **blob,
                      struct tfs_error *err);
