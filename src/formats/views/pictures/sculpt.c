@@ -22,7 +22,6 @@ struct sculpt {
     const struct tfs_picture_box *box;
     const uint16_t *before, *after;
     size_t count;    /* pixels */
-    uint32_t most;   /* what is above is refused, once all below is found to fit */
     uint8_t *wanted; /* is the top voxel of this column needed? */
     uint32_t *voxel; /* of the column's top, where it was needed; then what it is raised with */
     bool partial;    /* voxels of the game can be */
@@ -237,7 +236,7 @@ static int choose_voxels(struct sculpt *s)
  * of it. */
 static void changed_range(const struct sculpt *s, size_t i, uint32_t *from, uint32_t *to)
 {
-    uint32_t before = s->before[i], after = s->after[i] < s->most ? s->after[i] : s->most;
+    uint32_t before = s->before[i], after = s->after[i];
 
     *from = before < after ? before : after;
     *to = before < after ? after : before;
@@ -314,6 +313,13 @@ static int create_chunk(struct sculpt *s, struct tfs_key key, struct tfs_error *
     return err->code;
 }
 
+/* The chunk above the value `most` could not be created. */
+static int refuse_chunk(struct sculpt *s, size_t pixel, const struct tfs_error *why, uint64_t most)
+{
+    return is_about_the_picture(why) ? refuse_high(s, pixel, why->text, most)
+                                     : refuse_inside(s, pixel, why);
+}
+
 /* Makes sure that the chunk is there, if anything is raised into it. */
 static int need_chunk(struct sculpt *s, const struct patch *patch, bool *there)
 {
@@ -327,8 +333,7 @@ static int need_chunk(struct sculpt *s, const struct patch *patch, bool *there)
         return 0;
     const uint64_t below = (uint64_t)((int64_t)patch->key.y - s->box->low.y) * s->box->chunk.y;
     if (create_chunk(s, patch->key, &inside) < 0)
-        return is_about_the_picture(&inside) ? refuse_high(s, pixel, inside.text, below)
-                                             : refuse_inside(s, pixel, &inside);
+        return refuse_chunk(s, pixel, &inside, below);
     *there = true;
     return 0;
 }
@@ -414,22 +419,44 @@ static int change_all(struct sculpt *s)
     return 0;
 }
 
-/* A save that grew above what a picture can tell would lose its pictures; and chunk coordinates
- * end. */
-static uint32_t most_of(const struct tfs_picture_box *box)
+/* A pixel above `most`, which is what a picture can tell: what the save can hold may be less. The
+ * edit is refused, so that chunks may be created in it to find out. */
+static int refuse_above(struct sculpt *s, size_t pixel, uint64_t most)
 {
-    const uint64_t highest = TFS_PICTURE_HEIGHT_MAX / box->chunk.y;
-    const uint64_t above = (uint64_t)((int64_t)INT32_MAX - box->low.y) + 1;
+    const struct tfs_picture_box *box = s->box;
+    uint64_t fits = box->sy / box->chunk.y, not = most / box->chunk.y;
+    struct tfs_key key = {.x = box->low.x + (int32_t)(pixel % box->sx / box->chunk.x),
+                          .z = box->low.z + (int32_t)(pixel / box->sx / box->chunk.z)};
+    struct tfs_error why = {0};
 
-    return (uint32_t)(highest < above ? highest : above) * box->chunk.y;
+    while (fits < not ) {
+        struct tfs_error inside = {0};
+        const uint64_t middle = fits + (not -fits) / 2;
+        key.y = (int32_t)(box->low.y + (int64_t)middle);
+        if (create_chunk(s, key, &inside) < 0) {
+            why = inside;
+            not = middle;
+        } else {
+            fits = middle + 1;
+        }
+    }
+    if (why.code < 0)
+        return refuse_chunk(s, pixel, &why, fits * box->chunk.y);
+    return refuse_high(s, pixel, "too high: the save would be higher than a picture can tell",
+                       most);
 }
 
+/* A save that grew above what a picture can tell would lose its pictures; and chunk coordinates
+ * end. */
 static int check_heights(struct sculpt *s)
 {
+    uint64_t highest = TFS_PICTURE_HEIGHT_MAX / s->box->chunk.y;
+    uint64_t above = (uint64_t)((int64_t)INT32_MAX - s->box->low.y) + 1;
+    uint64_t most = (highest < above ? highest : above) * s->box->chunk.y;
+
     for (size_t i = 0; i < s->count; i++)
-        if (raised(s, i) && s->after[i] > s->most)
-            return refuse_high(s, i, "too high: the save would be higher than a picture can tell",
-                               s->most);
+        if (raised(s, i) && s->after[i] > most)
+            return refuse_above(s, i, most);
     return 0;
 }
 
@@ -442,7 +469,6 @@ int tfs_sculpt(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_pi
                        .before = before,
                        .after = after,
                        .count = (size_t)(box->sx * box->sz),
-                       .most = most_of(box),
                        .err = err};
 
     if (memcmp(before, after, s.count * sizeof(*before)) == 0)
@@ -453,10 +479,11 @@ int tfs_sculpt(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_pi
     s.voxel = calloc(s.count, sizeof(*s.voxel));
     if (s.wanted == NULL || s.voxel == NULL) {
         tfs_fail_memory(err);
-    } else if (tfs_voxel_pool_begin(&s.pool, save->tree->cells, err) == 0) {
+    } else if (tfs_voxel_pool_begin(&s.pool, save->tree->cells, err) == 0 &&
+               check_heights(&s) == 0) {
         want_tops(&s);
-        if (take_tops(&s) == 0 && choose_voxels(&s) == 0 && change_all(&s) == 0)
-            check_heights(&s);
+        if (take_tops(&s) == 0 && choose_voxels(&s) == 0)
+            change_all(&s);
     }
     tfs_voxel_pool_release(&s.pool);
     free(s.wanted);
