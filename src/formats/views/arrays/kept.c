@@ -33,8 +33,9 @@ struct name {
     uint64_t index;   /* of a layer */
     uint64_t version; /* of the document; 0: of a chunk */
     uint64_t empty;
-    struct tfs_key low; /* of the array of a layer; of a chunk its group alone */
-    uint64_t size;      /* of that: the array of a chunk may begin where that of all does */
+    struct tfs_key low; /* of the array */
+    uint64_t size; /* of the array: that of a chunk may begin where that of all does, and chunks at
+                    * an edge are smaller in it */
     uint32_t plane;
     uint16_t kind;
     uint16_t width;
@@ -84,7 +85,8 @@ static struct tfs_kept *kept_of(struct tfs_save *save)
 static struct name name_of_chunk(const struct tfs_array *a)
 {
     return (struct name){.empty = a->empty,
-                         .low.group = a->low.group,
+                         .low = a->low,
+                         .size = tfs_array_size(a),
                          .plane = a->plane,
                          .kind = (unsigned char)a->kind,
                          .width = (uint16_t)a->width};
@@ -96,8 +98,6 @@ static struct name name_of_layer(const struct tfs_array *a, uint64_t index)
 
     name.index = index;
     name.version = a->doc->version;
-    name.low = a->low;
-    name.size = tfs_array_size(a);
     return name;
 }
 
