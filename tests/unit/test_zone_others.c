@@ -224,14 +224,25 @@ END_TEST
 
 static bool comes; /* a file with the name of the journal, before ours gets that */
 
-/* This takes the place of the C library's, for the whole program. */
+static void let_come(int fd, const char *name)
+{
+    if (!comes || strstr(name, "-journal") == NULL)
+        return;
+    comes = false;
+    close(openat(fd, name, O_WRONLY | O_CREAT | O_EXCL, 0600));
+}
+
+/* These take the place of the C library's, for the whole program. */
 int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
 {
-    if (comes && strstr(to, "-journal") != NULL) {
-        comes = false;
-        close(openat(to_fd, to, O_WRONLY | O_CREAT | O_EXCL, 0600));
-    }
+    let_come(to_fd, to);
     return (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
+}
+
+int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
+{
+    let_come(to_fd, to);
+    return (int)syscall(SYS_linkat, from_fd, from, to_fd, to, flags);
 }
 
 START_TEST(file_that_gets_the_name_of_the_journal_meanwhile_is_not_removed)

@@ -313,11 +313,12 @@ static int read_all(const char *save, struct tfs_versions *list, struct tfs_erro
     if (list->items == NULL)
         tfs_fail_memory(err);
     for (int i = 0; i < count; i++) {
-        struct tfs_version *next = &list->items[list->count];
-        const int read =
-            err->code == 0 ? read_version(save, list->place, names[i]->d_name, next, err) : 0;
-        list->count += read > 0;
-        list->unread += read == 0;
+        if (err->code == 0) {
+            const int read =
+                read_version(save, list->place, names[i]->d_name, &list->items[list->count], err);
+            list->count += read > 0;
+            list->unread += read == 0;
+        }
         free(names[i]);
     }
     free(names);
