@@ -616,8 +616,7 @@ static int make_journal(struct tfs_save *save, const char *beside, const struct 
         tfs_journal_create(beside, &save->st, (struct tfs_hash){0}, NULL, tfs_buf_span(&record),
                            journal, err);
     /* EEXIST, ESTALE: another program's file came under its name. */
-    if (err->code < 0 && err->code != -EEXIST && err->code != -ESTALE &&
-        inode_of(beside) != before)
+    if (err->code < 0 && err->code != -EEXIST && err->code != -ESTALE && inode_of(beside) != before)
         (void)tfs_journal_remove(beside, &ignored);
     tfs_buf_release(&record);
     return err->code;
