@@ -5,8 +5,7 @@
  * owner and xattrs of the old file), written, checked by the caller, made durable, locked, and
  * renamed over the old file after the old one was found to be the one that was read. At any instant
  * there is the old file or the new one. Strays of a killed process are removed by
- * tfs_file_remove_strays, under the lock. A file that is new has no name until it is whole, where
- * the filesystem can do that.
+ * tfs_file_remove_strays, under the lock.
  */
 #ifndef TFS_BASE_FILE_H
 #define TFS_BASE_FILE_H
@@ -123,7 +122,7 @@ typedef void (*tfs_moment_fn)(void *arg, const struct tfs_taking *taking);
 struct tfs_replacement {
     struct tfs_sink sink;      /* first: &r->sink is where to write */
     char *path;                /* NULL: released */
-    char *temp;                /* its name in the directory; "": it has none */
+    char *temp;                /* its name in the directory */
     int directory;             /* fd */
     int fd;                    /* read and write, of the temp file */
     uint64_t size;             /* bytes written */

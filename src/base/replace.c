@@ -4,8 +4,7 @@
  * Must not know what is in the file. The order of a replacement; each step begins only after the
  * one before has succeeded:
  *   1. the directory is opened, once and through no link; all names below are names in it;
- *   2. the temp file is made (O_EXCL, mode 0600; without a name where there is no old file and the
- *      filesystem can do that) and locked;
+ *   2. the temp file is made (O_EXCL, mode 0600) and locked;
  *   3. it gets the owner and the attributes of the old file;
  *   4. it is written; the caller reads it back and compares;
  *   5. it gets the mode of the old file;
@@ -202,10 +201,10 @@ static int sink_write(struct tfs_sink *sink, const void *data, size_t size, stru
 
 static void release(struct tfs_replacement *r)
 {
-    if (r->fd >= 0 && r->temp[0] != '\0')
+    if (r->fd >= 0) {
         unlinkat(r->directory, r->temp, 0);
-    if (r->fd >= 0)
         close(r->fd);
+    }
     if (r->directory >= 0)
         close(r->directory);
     free(r->path);
@@ -218,30 +217,6 @@ void tfs_replacement_cancel(struct tfs_replacement *r)
 {
     if (r->path != NULL)
         release(r);
-}
-
-/* Where a file without a name is found, to be given one. */
-static void unnamed_path(int fd, char path[32])
-{
-    snprintf(path, 32, "/proc/self/fd/%d", fd);
-}
-
-/* Of a new file nothing is left when its maker is killed: nobody would look for it. */
-static bool create_unnamed(struct tfs_replacement *r)
-{
-    char path[32];
-
-    r->fd = openat(r->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (r->fd < 0)
-        return false;
-    unnamed_path(r->fd, path);
-    if (access(path, F_OK) == 0) {
-        r->temp[0] = '\0';
-        return true;
-    }
-    close(r->fd);
-    r->fd = -1;
-    return false;
 }
 
 static int create_temp(struct tfs_replacement *r, struct tfs_error *err)
@@ -259,14 +234,11 @@ static int create_temp(struct tfs_replacement *r, struct tfs_error *err)
         if (r->fd < 0 && errno != EEXIST)
             break;
     }
-    return r->fd < 0 ? fail_write(r, errno, err) : 0;
-}
-
-static int lock_temp(struct tfs_replacement *r, struct tfs_error *err)
-{
-    return flock(r->fd, LOCK_EX | LOCK_NB) == 0
-               ? 0
-               : tfs_fail_errno(err, "the new copy cannot be locked");
+    if (r->fd < 0)
+        return fail_write(r, errno, err);
+    if (flock(r->fd, LOCK_EX | LOCK_NB) < 0)
+        return tfs_fail_errno(err, "the new copy cannot be locked");
+    return 0;
 }
 
 static int prepare(struct tfs_replacement *r, const char *path, struct tfs_error *err)
@@ -297,9 +269,8 @@ int tfs_replacement_open(const char *path, const struct tfs_file_handle *old,
 {
     struct tfs_replacement opened = {.sink = {sink_write}, .directory = -1, .fd = -1};
 
-    if (prepare(&opened, path, err) < 0 ||
-        ((old != NULL || !create_unnamed(&opened)) && create_temp(&opened, err) < 0) ||
-        lock_temp(&opened, err) < 0 || (old != NULL && inherit(opened.fd, old, err) < 0)) {
+    if (prepare(&opened, path, err) < 0 || create_temp(&opened, err) < 0 ||
+        (old != NULL && inherit(opened.fd, old, err) < 0)) {
         release(&opened);
         return err->code;
     }
@@ -401,16 +372,11 @@ static int keep_old(struct tfs_keeper *keeper, int directory, const char *path,
     return check_old(directory, path, old, err);
 }
 
-/* Gives it a name that must be free. */
+/* Renames to a name that must be free. */
 static int rename_new(const struct tfs_replacement *r, const char *name)
 {
-    char path[32];
     struct stat st;
 
-    if (r->temp[0] == '\0') {
-        unnamed_path(r->fd, path);
-        return linkat(AT_FDCWD, path, r->directory, name, AT_SYMLINK_FOLLOW);
-    }
     if (renameat2(r->directory, r->temp, r->directory, name, RENAME_NOREPLACE) == 0)
         return 0;
     if (errno != EINVAL)
