@@ -80,10 +80,6 @@ enum tfs_put_options {
                         * gives to names mean what the names that come with them say */
 };
 
-typedef int (*tfs_range_fn)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                            uint64_t offset, uint64_t size, struct tfs_buf *out,
-                            struct tfs_error *err);
-
 struct tfs_lens {
     const void *param; /* handed to the functions below: what tells lenses apart that share them */
 
@@ -91,15 +87,12 @@ struct tfs_lens {
     int (*get)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                struct tfs_buf *out, struct tfs_error *err);
 
-    /* Appends the `size` bytes at `offset` of what get appends, or as many as there are, without
-     * having all of them: for files that may be too large for that. NULL: there is only get. */
-    tfs_range_fn get_range;
-
-    /* The same as a reference to bytes that are in memory anyway. NULL: they are not; ask
-     * get_range. A copy of each is a fifth of the bench row "a region into NumPy". NULL: there are
-     * none. */
-    struct tfs_blob *(*share)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                              uint64_t offset, uint64_t size);
+    /* The `size` bytes at `offset` of what get appends, or as many as there are, without having all
+     * of them: for files that may be too large for that. A reference, to bytes that are in memory
+     * anyway where it can be: a copy of each is a fifth of the bench row "a region into NumPy".
+     * NULL: there is only get. */
+    int (*get_range)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
+                     uint64_t offset, uint64_t size, struct tfs_blob **part, struct tfs_error *err);
 
     /* These bytes were given: gets ready what comes behind them, if somebody reads on. By a thread
      * that has time, beside all others. NULL: there is nothing to do. */

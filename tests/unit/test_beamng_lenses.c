@@ -9,6 +9,7 @@
 #include "../lib/beamng_case.h"
 #include "formats/beamng/beamng.h"
 #include "formats/beamng/layers.h"
+#include "formats/views/arrays/npy.h"
 #include "unit.h"
 
 static struct tree_files t;
@@ -369,12 +370,12 @@ static void check_parts(struct tree_files *of, const char *path, struct tfs_span
     const uint64_t step = 7777;
 
     for (uint64_t from = (whole.size - 1) / step * step, next = from;; from = next) {
-        struct tfs_buf part = {0};
+        struct tfs_blob *part;
         const size_t size = whole.size - from < step ? (size_t)(whole.size - from) : step;
         ck_assert_int_eq(lens->get_range(of->save, of->doc, at, from, step, &part, &of->err), 0);
-        ck_assert_uint_eq(part.size, size);
-        ck_assert_mem_eq(part.data, whole.data + from, size);
-        tfs_buf_release(&part);
+        ck_assert_uint_eq(part->size, size);
+        ck_assert_mem_eq(part->data, whole.data + from, size);
+        tfs_blob_unref(part);
         if (from == 0)
             break;
         next = from - step;
@@ -412,6 +413,28 @@ START_TEST(arrays_in_parts_are_the_whole_after_an_edit_too)
     tree_files_close(&t);
     tfs_buf_release(&terrain);
     tfs_buf_release(&heights);
+}
+END_TEST
+
+/* The two files have the same bytes, but in memory the rows of the first have 64 values. */
+START_TEST(array_of_a_terrain_smaller_than_a_tile_is_that_of_its_tile)
+{
+    static const char tile[] = "chunks/0_0_0/arrays/heights.npy";
+    struct tfs_buf whole = {0}, read = {0};
+
+    ter_open_world(&t, (struct ter_world){9, TER_PLAIN, false, 5, 3, 4});
+    t.save->options.views = TFS_VIEWS_ARRAYS;
+    ck_assert_int_eq(tree_files_get(&t, "arrays/heights.npy", &whole), 0);
+    ck_assert_int_eq(tree_files_get(&t, tile, &read), 0);
+    ck_assert(tfs_span_equal(tfs_buf_span(&whole), tfs_buf_span(&read)));
+    memset(whole.data + TFS_NPY_HEAD, 0, whole.size - TFS_NPY_HEAD);
+    ck_assert_int_eq(tree_files_put(&t, tile, tfs_buf_span(&whole)), 0);
+    tfs_buf_clear(&read);
+    ck_assert_int_eq(tree_files_get(&t, tile, &read), 0);
+    ck_assert(tfs_span_equal(tfs_buf_span(&whole), tfs_buf_span(&read)));
+    tree_files_close(&t);
+    tfs_buf_release(&whole);
+    tfs_buf_release(&read);
 }
 END_TEST
 
@@ -482,6 +505,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, pictures_but_the_map_are_left_out_above_8192_samples_a_side);
     tcase_add_test(tcase, map_has_the_colours_of_material_names_and_shades_slopes);
     tcase_add_test(tcase, arrays_in_parts_are_the_whole_after_an_edit_too);
+    tcase_add_test(tcase, array_of_a_terrain_smaller_than_a_tile_is_that_of_its_tile);
     tcase_add_test(tcase, planes_that_an_edit_leaves_are_shared_with_the_terrain_before);
     tcase_add_test(tcase, edit_that_another_layout_would_read_is_refused);
     return s;

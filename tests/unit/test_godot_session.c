@@ -716,14 +716,15 @@ static bool edits;
 
 /* While the rest of a page is made, somebody else changes what the array shows. */
 static int edit_and_get(struct tfs_save *opened, const struct tfs_doc *doc, struct tfs_at at,
-                        uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
+                        uint64_t offset, uint64_t size, struct tfs_blob **part,
+                        struct tfs_error *err)
 {
     const bool now = edits;
 
     edits = false;
     if (now)
         ck_assert_int_eq(put(CHANNEL, "depth 16\nfill 5\n"), 0);
-    return array_lens->get_range(opened, doc, at, offset, size, out, err);
+    return array_lens->get_range(opened, doc, at, offset, size, part, err);
 }
 
 /* The page is of what lies below it when it is written, and not of what lay there before. */

@@ -106,35 +106,48 @@ static void teardown(void)
 /* What is read is what an array without kept layers has. */
 static void check_read(uint64_t offset, uint64_t size)
 {
-    struct tfs_buf found = {0}, expected = {0};
+    struct tfs_blob *found = NULL;
+    struct tfs_buf expected = {0};
     struct tfs_error e = {0};
 
     ck_assert_int_eq(tfs_kept_range(&array, offset, size, &found, &e), 0);
     ck_assert_int_eq(tfs_array_range(&array, offset, size, &expected, &e), 0);
-    ck_assert_uint_eq(found.size, expected.size);
-    ck_assert(tfs_span_equal(tfs_buf_span(&found), tfs_buf_span(&expected)));
-    tfs_buf_release(&found);
+    ck_assert_uint_eq(found->size, expected.size);
+    ck_assert(tfs_span_equal(tfs_blob_span(found), tfs_buf_span(&expected)));
+    tfs_blob_unref(found);
     tfs_buf_release(&expected);
+}
+
+static struct tfs_blob *range_of(uint64_t offset, uint64_t size)
+{
+    struct tfs_blob *part = NULL;
+
+    ck_assert_int_eq(tfs_kept_range(&array, offset, size, &part, &err), 0);
+    return part;
 }
 
 /* A part of a layer that is kept is given without a copy. */
 START_TEST(layers_are_shared_with_who_reads_them)
 {
-    const uint64_t size = tfs_array_size(&array);
+    const uint64_t size = tfs_array_size(&array), border = TFS_NPY_HEAD + LAYER_BYTES;
     struct tfs_buf copy = {0};
-    struct tfs_blob *first = tfs_kept_share(&array, size - 100, 100);
-    struct tfs_blob *again = tfs_kept_share(&array, size - 50, 500);
+    struct tfs_blob *first = range_of(size - 100, 100), *again = range_of(size - 50, 500);
+    struct tfs_blob *behind = range_of(size, 1), *head = range_of(0, 10);
+    struct tfs_blob *across = range_of(border - 1, 2);
 
     ck_assert_ptr_eq(first->data + 50, again->data);
     ck_assert_uint_eq(again->size, 50);
     ck_assert_int_eq(tfs_array_range(&array, size - 100, 100, &copy, &err), 0);
     ck_assert(tfs_span_equal(tfs_buf_span(&copy), tfs_blob_span(first)));
-    ck_assert_ptr_null(tfs_kept_share(&array, size, 1));
-    ck_assert_ptr_null(tfs_kept_share(&array, 0, 10));
-    ck_assert_ptr_null(tfs_kept_share(&array, TFS_NPY_HEAD + LAYER_BYTES - 1, 2));
+    ck_assert_uint_eq(behind->size, 0);
+    ck_assert_ptr_null(head->parent);
+    ck_assert_ptr_null(across->parent);
     tfs_buf_release(&copy);
     tfs_blob_unref(first);
     tfs_blob_unref(again);
+    tfs_blob_unref(behind);
+    tfs_blob_unref(head);
+    tfs_blob_unref(across);
 }
 END_TEST
 
@@ -142,11 +155,11 @@ END_TEST
 static unsigned cost(uint64_t offset, uint64_t size)
 {
     const unsigned before = atomic_load(&decoded);
-    struct tfs_buf found = {0};
+    struct tfs_blob *found = NULL;
 
     (void)tfs_kept_range(&array, offset, size, &found, &err);
     tfs_error_reset(&err);
-    tfs_buf_release(&found);
+    tfs_blob_unref(found);
     return atomic_load(&decoded) - before;
 }
 
@@ -310,9 +323,9 @@ START_TEST(layer_with_a_bad_chunk_is_read_around_it)
     check_read(layer_at(1), 3 * row);
     check_read(layer_at(1) + 4 * row, line - row);
     check_read(layer_at(1) - 100, 100 + 3 * row);
-    struct tfs_buf out = {0};
-    ck_assert_int_eq(tfs_kept_range(&array, layer_at(1) + 2 * row, 2 * row, &out, &err), failure);
-    tfs_buf_release(&out);
+    struct tfs_blob *none;
+    ck_assert_int_eq(tfs_kept_range(&array, layer_at(1) + 2 * row, 2 * row, &none, &err), failure);
+    ck_assert_ptr_null(none);
     tfs_error_reset(&err);
     ck_assert_uint_eq(cost(layer_at(0) + PIECE, PIECE), 0); /* the good one is still there */
 }

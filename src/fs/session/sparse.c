@@ -290,10 +290,13 @@ int tfs_sparse_text(const struct tfs_sparse *s, struct tfs_save *save, const str
                     struct tfs_blob **text, struct tfs_error *err)
 {
     const struct tfs_lens *lens = tfs_node_file(save, node)->lens;
+    struct tfs_blob *base = NULL;
     struct tfs_buf out = {0};
 
-    if (s->base != NULL)
-        lens->get_range(save, s->base, tfs_node_at(save, node), 0, s->base_size, &out, err);
+    if (s->base != NULL &&
+        lens->get_range(save, s->base, tfs_node_at(save, node), 0, s->base_size, &base, err) == 0)
+        tfs_buf_add_span(&out, tfs_blob_span(base));
+    tfs_blob_unref(base);
     tfs_buf_resize(&out, (size_t)s->size);
     if (err->code == 0 && tfs_buf_check(&out, err) == 0) {
         int result = tfs_sparse_read(s, 0, out.size, out.data);

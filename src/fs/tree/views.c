@@ -411,20 +411,10 @@ int tfs_views_render_range(const struct tfs_view *view, uint64_t offset, uint64_
 {
     const struct tfs_lens *lens = tfs_node_file(view->save, &view->node)->lens;
     const struct tfs_at at = tfs_node_at(view->save, &view->node);
-    struct tfs_buf out = {0};
-    struct tfs_blob *shared = NULL;
-    int result = check_exists(view, err);
 
-    if (result == 0 && lens->share != NULL)
-        shared = lens->share(view->save, view->doc, at, offset, size);
-    if (result == 0 && shared == NULL)
-        result = lens->get_range(view->save, view->doc, at, offset, size, &out, err);
-    if (result == 0 && shared == NULL)
-        result = tfs_blob_take(&out, &shared, err);
-    if (result == 0)
-        *blob = shared;
-    tfs_buf_release(&out);
-    return result;
+    return check_exists(view, err) < 0
+               ? err->code
+               : lens->get_range(view->save, view->doc, at, offset, size, blob, err);
 }
 
 int tfs_views_render(struct tfs_views *views, const struct tfs_view *view, struct tfs_blob **blob,

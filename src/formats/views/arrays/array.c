@@ -129,22 +129,13 @@ int tfs_array_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_a
 }
 
 int tfs_array_get_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                        uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err)
+                        uint64_t offset, uint64_t size, struct tfs_blob **part,
+                        struct tfs_error *err)
 {
     struct tfs_array a;
 
     return tfs_array_open(&a, save, doc, at, err) < 0 ? err->code
-                                                      : tfs_kept_range(&a, offset, size, out, err);
-}
-
-struct tfs_blob *tfs_array_share(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                                 uint64_t offset, uint64_t size)
-{
-    struct tfs_error ignored = {0};
-    struct tfs_array a;
-
-    return tfs_array_open(&a, save, doc, at, &ignored) < 0 ? NULL
-                                                           : tfs_kept_share(&a, offset, size);
+                                                      : tfs_kept_range(&a, offset, size, part, err);
 }
 
 void tfs_array_read_ahead(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,

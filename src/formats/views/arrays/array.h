@@ -139,9 +139,8 @@ int tfs_array_refuse(const struct tfs_array *a, char kind, uint64_t line, uint64
 int tfs_array_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                   struct tfs_buf *out, struct tfs_error *err);
 int tfs_array_get_range(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                        uint64_t offset, uint64_t size, struct tfs_buf *out, struct tfs_error *err);
-struct tfs_blob *tfs_array_share(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
-                                 uint64_t offset, uint64_t size);
+                        uint64_t offset, uint64_t size, struct tfs_blob **part,
+                        struct tfs_error *err);
 void tfs_array_read_ahead(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                           uint64_t offset, uint64_t size);
 int tfs_array_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
@@ -170,8 +169,7 @@ int tfs_array_same_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
  * is its tfs_lens.exists. */
 #define TFS_ARRAY_FILE(name, number)                                                               \
     TFS_ARRAY_LENS_FILE(name, .param = &(const struct tfs_array_lens){(number), .whole = true},    \
-                        .share = tfs_array_share, .read_ahead = tfs_array_read_ahead,              \
-                        .exists = tfs_array_exists)
+                        .read_ahead = tfs_array_read_ahead, .exists = tfs_array_exists)
 #define TFS_CHUNK_ARRAY_FILE(name, number, there)                                                  \
     TFS_ARRAY_LENS_FILE(name, .param = &(const struct tfs_array_lens){(number), .whole = false},   \
                         .exists = (there))

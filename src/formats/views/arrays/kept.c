@@ -34,9 +34,10 @@ struct name {
     uint64_t version; /* of the document; 0: of a chunk */
     uint64_t empty;
     struct tfs_key low; /* of the array */
-    uint64_t size; /* of the array: that of a chunk may begin where that of all does, and chunks at
-                    * an edge are smaller in it */
-    uint32_t plane;
+    uint64_t size; /* of the array: that of a chunk may begin where that of all does */
+    uint16_t side; /* values a chunk has along x: where both are as large, too, chunks at an edge
+                    * have fewer in their own array */
+    uint16_t plane;
     uint16_t kind;
     uint16_t width;
 };
@@ -87,7 +88,8 @@ static struct name name_of_chunk(const struct tfs_array *a)
     return (struct name){.empty = a->empty,
                          .low = a->low,
                          .size = tfs_array_size(a),
-                         .plane = a->plane,
+                         .side = (uint16_t)a->sides[2],
+                         .plane = (uint16_t)a->plane,
                          .kind = (unsigned char)a->kind,
                          .width = (uint16_t)a->width};
 }
@@ -364,46 +366,42 @@ static struct tfs_blob *layer_of(const struct tfs_array *a, uint64_t index)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-int tfs_kept_range(const struct tfs_array *a, uint64_t offset, uint64_t size, struct tfs_buf *out,
-                   struct tfs_error *err)
+/* Appends bytes that lie in one layer, which is kept, or (NULL) in the head or in what is not. */
+static void add_part(const struct tfs_array *a, const struct tfs_blob *layer, uint64_t offset,
+                     uint64_t size, struct tfs_buf *out, struct tfs_error *err)
 {
-    const uint64_t whole = tfs_array_size(a), layer = layer_size(a);
-    const uint64_t end = size < whole - offset ? offset + size : whole;
-
-    if (offset >= whole)
-        return 0;
-    tfs_buf_reserve(out, (size_t)(end - offset));
-    for (uint64_t to; offset < end && err->code == 0; offset = to) {
-        const uint64_t from = offset - TFS_NPY_HEAD, index = from / layer;
-        struct tfs_blob *bytes = offset < TFS_NPY_HEAD ? NULL : layer_of(a, index);
-        to = TFS_NPY_HEAD + (offset < TFS_NPY_HEAD ? 0 : (index + 1) * layer);
-        to = to < end ? to : end;
-        if (bytes != NULL)
-            tfs_buf_add(out, bytes->data + from % layer, (size_t)(to - offset));
-        else
-            tfs_array_range(a, offset, to - offset, out, err);
-        tfs_blob_unref(bytes);
-    }
-    return err->code < 0 ? err->code : tfs_buf_check(out, err);
+    if (layer != NULL)
+        tfs_buf_add(out, layer->data + (offset - TFS_NPY_HEAD) % layer_size(a), (size_t)size);
+    else
+        tfs_array_range(a, offset, size, out, err);
 }
 
-struct tfs_blob *tfs_kept_share(const struct tfs_array *a, uint64_t offset, uint64_t size)
+/* A part of one layer is a reference. */
+int tfs_kept_range(const struct tfs_array *a, uint64_t offset, uint64_t size,
+                   struct tfs_blob **part, struct tfs_error *err)
 {
-    const uint64_t whole = tfs_array_size(a), layer = layer_size(a);
-    struct tfs_error ignored = {0};
-    struct tfs_blob *part = NULL;
+    const uint64_t whole = tfs_array_size(a), layer = layer_size(a), begin = offset;
+    const uint64_t end = offset >= whole ? offset : size < whole - offset ? offset + size : whole;
+    struct tfs_buf out = {0};
 
-    if (offset < TFS_NPY_HEAD || offset >= whole)
-        return NULL;
-    const uint64_t from = (offset - TFS_NPY_HEAD) % layer;
-    size = size < whole - offset ? size : whole - offset;
-    if (size > layer - from)
-        return NULL;
-    struct tfs_blob *bytes = layer_of(a, (offset - TFS_NPY_HEAD) / layer);
-    if (bytes != NULL)
-        tfs_blob_slice(bytes, (struct tfs_span){bytes->data + from, (size_t)size}, &part, &ignored);
-    tfs_blob_unref(bytes);
-    return part;
+    *part = NULL;
+    for (uint64_t to; offset < end && err->code == 0; offset = to) {
+        const uint64_t from = offset - TFS_NPY_HEAD;
+        struct tfs_blob *bytes = offset < TFS_NPY_HEAD ? NULL : layer_of(a, from / layer);
+        to = offset < TFS_NPY_HEAD ? TFS_NPY_HEAD : offset + layer - from % layer;
+        to = to < end ? to : end;
+        if (bytes != NULL && to - offset == end - begin)
+            tfs_blob_slice(bytes,
+                           (struct tfs_span){bytes->data + from % layer, (size_t)(to - offset)},
+                           part, err);
+        else
+            add_part(a, bytes, offset, to - offset, &out, err);
+        tfs_blob_unref(bytes);
+    }
+    if (err->code == 0 && *part == NULL)
+        tfs_blob_take(&out, part, err);
+    tfs_buf_release(&out);
+    return err->code;
 }
 
 /* Is the layer lacking behind two that are kept, and is there a place for it? */

@@ -19,11 +19,10 @@ struct tfs_kept;
 /* As tfs_array_layers. */
 int tfs_kept_layers(const struct tfs_array *a, const struct tfs_chunk *chunk, uint32_t from,
                     uint32_t to, uint8_t *values, struct tfs_error *err);
-/* As tfs_array_range, of the array of a group. */
-int tfs_kept_range(const struct tfs_array *a, uint64_t offset, uint64_t size, struct tfs_buf *out,
-                   struct tfs_error *err);
-/* The same as a part of one layer that is kept; NULL: they are none. */
-struct tfs_blob *tfs_kept_share(const struct tfs_array *a, uint64_t offset, uint64_t size);
+/* The bytes that tfs_array_range appends, as a reference: where they are part of one layer, to what
+ * is kept of it. */
+int tfs_kept_range(const struct tfs_array *a, uint64_t offset, uint64_t size,
+                   struct tfs_blob **part, struct tfs_error *err);
 /* These bytes were read. Decodes the layer behind them if that is where a reader goes, and no layer
  * that another one reads has to go for it. */
 void tfs_kept_ahead(const struct tfs_array *a, uint64_t offset, uint64_t size);
