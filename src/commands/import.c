@@ -131,8 +131,11 @@ static enum tfs_status gather(struct tfs_import *im)
 
 /* ---- taking it ------------------------------------------------------------------------------- */
 
-static void take_chunks(struct tfs_import *im)
+/* Were there any edits of them? */
+static bool take_chunks(struct tfs_import *im)
 {
+    const uint64_t before = im->doc->version;
+
     if (im->cli->remove)
         tfs_import_missing_chunks(im);
     if (im->cli->removals != NULL)
@@ -143,6 +146,7 @@ static void take_chunks(struct tfs_import *im)
         tfs_progress_step(im->cli);
     }
     tfs_progress_end(im->cli);
+    return im->doc->version != before || im->counts.left_out > 0;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -196,9 +200,8 @@ static void take_all(struct tfs_import *im)
     im->save->options.views |= im->views; /* its texts are those of DIR */
     if (status != TFS_STATUS_DONE)
         return;
-    tfs_import_roots(im, true); /* materials that chunks are painted with */
-    take_chunks(im);
-    tfs_import_roots(im, false);
+    tfs_import_roots(im, true, false); /* materials that chunks are painted with */
+    tfs_import_roots(im, false, take_chunks(im));
     if (im->cli->remove)
         tfs_import_missing_files(im, &top, &im->root, im->views);
 }

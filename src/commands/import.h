@@ -111,8 +111,9 @@ int tfs_import_put(struct tfs_import *im, const struct tfs_found *found, struct 
 /* Do the lines of a palette.txt stand for other entries in the save than in the export? */
 bool tfs_import_is_renumbered(struct tfs_import *im, const struct tfs_found *found);
 
-/* Takes the files of the root as differences: those that say what no voxel says, or the others. */
-void tfs_import_roots(struct tfs_import *im, bool apart);
+/* Takes the files of the root as differences: those that say what no voxel says, or the others.
+ * `chunks`: DIR has edits of chunks, too. */
+void tfs_import_roots(struct tfs_import *im, bool apart, bool chunks);
 
 /* Takes the files of a chunk, or nothing of it. */
 void tfs_import_chunk(struct tfs_import *im, struct tfs_found *chunk);

@@ -176,14 +176,10 @@ static int find_original(struct tfs_import *im, const struct tfs_found *found,
     return has > 0 ? 0 : render(im, found, original, err);
 }
 
-/* Which of the save's names are meant, when chunks came along that have others? */
-static bool is_ambiguous(const struct tfs_import *im, const struct tfs_found *found)
-{
-    return (tfs_node_file(im->save, &found->node)->flags & TFS_FILE_RENAMES) != 0 &&
-           !im->manifest.present && im->doc->version != im->base->version;
-}
-
-static void take_root(struct tfs_import *im, const struct tfs_found *found)
+/* `doubtful`: it says only what chunks say, DIR has edits of those, too, and nobody knows what it
+ * was made from. A merge of git has chunks of both sides and the picture of one: it would undo what
+ * the other one built. */
+static void take_root(struct tfs_import *im, const struct tfs_found *found, bool doubtful)
 {
     struct tfs_doc *after = NULL;
     struct tfs_buf original = {0};
@@ -193,10 +189,11 @@ static void take_root(struct tfs_import *im, const struct tfs_found *found)
         struct tfs_put put = {.original = tfs_buf_span(&original)};
         tfs_import_put(im, found, im->doc, &put, &after, &err);
     }
-    if (after != NULL && after->version != im->doc->version && is_ambiguous(im, found))
-        tfs_fail(&err, -EBADMSG,
-                 "without the manifest of an export nothing tells which names it was made from: "
-                 "import it alone, or not at all");
+    if (doubtful && after != NULL && after->version != im->doc->version)
+        tfs_fail(
+            &err, -EBADMSG,
+            "it disagrees with the chunks that are edited here, and without a manifest nothing "
+            "tells what it was made from: import it alone, or not at all");
     if (err.code < 0) {
         tfs_import_refuse(im, found->path, &err);
         tfs_doc_unref(after);
@@ -208,14 +205,16 @@ static void take_root(struct tfs_import *im, const struct tfs_found *found)
 }
 
 /* Where chunks come and go, what nobody edited in the root says only what chunks say. */
-void tfs_import_roots(struct tfs_import *im, bool apart)
+void tfs_import_roots(struct tfs_import *im, bool apart, bool chunks)
 {
+    const bool doubtful = chunks && !im->manifest.present;
     const bool all = im->cli->all && tfs_chunks_are_fixed(im->save);
 
     for (size_t i = 0; i < im->root.count && im->status != TFS_STATUS_SYSTEM; i++) {
         const struct tfs_found *found = &im->root.items[i];
+        const struct tfs_file *file = tfs_node_file(im->save, &found->node);
         if (tfs_import_takes(im, found) && (all || found->edited) &&
-            apart == ((tfs_node_file(im->save, &found->node)->flags & TFS_FILE_APART) != 0))
-            take_root(im, found);
+            apart == ((file->flags & TFS_FILE_APART) != 0))
+            take_root(im, found, doubtful && file->views == 0);
     }
 }

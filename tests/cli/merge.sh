@@ -103,6 +103,14 @@ in_ ours checkout --ours -- . && in_ ours add -A && in_ ours commit -qm merged
 ok "two exports are merged; of pictures one side is taken"
 in_ theirs pull ../ours HEAD && rm -rf clone && git clone -q ours clone 2>git.out
 ok "and everybody has the result"
+cp theirs.save save
+run 1 "a clone, into the save of the other side: the picture of ours" import clone save
+says err '^terrainfs: clone/heightmap\.png: it disagrees with the chunks that are edited here' "is refused"
+same save theirs.save "and undoes nothing of theirs"
+cp base save
+run 0 "into the save that both began with" import clone save
+block base:gold_block 3 30 4 "it undoes nothing"
+block base:gold_block 20 40 20 "of either"
 for who in ours theirs clone; do
     cp base clone.save && cp $who.save save
     rm $who/heightmap.png # it lacks what the other side built
