@@ -78,9 +78,17 @@ if ! [ -w /dev/fuse ] || ! command -v fusermount3 >/dev/null; then
     done_testing
 fi
 region save --chunks 1
-mkdir "a mount" && run 0 "a save is mounted" save "a mount"
-offers "bash completes a mount for umount" "$PWD/a mount" terrainfs umount "$PWD"
-run 0 "it is unmounted" umount "a mount"
+mount="a \$(touch ran) mount" # a name that nobody may run
+mkdir "$mount" && run 0 "a save is mounted" save "$mount"
+offers "bash completes a mount for umount" "$PWD/$mount" terrainfs umount "$PWD"
+[ ! -e ran ]
+ok "and runs nothing that is in its name"
+if command -v fish >/dev/null; then
+    fish --no-config -c 'source terrainfs.fish; complete -C "terrainfs umount "' >out 2>err
+    grep -qxF "$PWD/$mount" out && [ ! -e ran ]
+    ok "fish does, too"
+fi
+run 0 "it is unmounted" umount "$mount"
 
 # ---- terrainfs-open ------------------------------------------------------------------------------------
 
