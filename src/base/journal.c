@@ -167,23 +167,27 @@ static int open_old(const char *path, struct tfs_file_handle *old, struct tfs_er
 static int write_file(const char *path, const struct stat *like, struct tfs_span content,
                       struct tfs_file_handle *file, struct tfs_error *err)
 {
+    struct tfs_error ignored = {0};
     struct tfs_replacement r;
     struct tfs_file_handle old;
 
     if (open_old(path, &old, err) < 0)
         return err->code;
-    if (tfs_replacement_open(path, old.fd < 0 ? NULL : &old, &r, err) < 0)
+    const bool first = old.fd < 0;
+    if (tfs_replacement_open(path, first ? NULL : &old, &r, err) < 0)
         goto fail;
     if (tfs_replacement_give(&r, like, err) < 0 || tfs_sink_span(&r.sink, content, err) < 0) {
         tfs_replacement_cancel(&r);
         goto fail;
     }
-    /* Should only the directory's sync fail, then the new journal stays: it holds all that the old
-     * one held. */
     if (tfs_replacement_finish(&r, &old, err) == 0) {
         *file = old;
         return 0;
     }
+    /* Should only the directory's sync fail, then the new journal stays where there was an old one,
+     * all of which it holds. A first one goes: what it holds was refused. */
+    if (first && old.fd >= 0 && unlink(path) == 0)
+        (void)tfs_file_settle(path, &ignored);
 fail:
     tfs_file_close(&old);
     return err->code;

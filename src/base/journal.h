@@ -47,8 +47,9 @@ struct tfs_journal_mark {
 /* Makes the journal of the save `path`, whose content has the hash `save`, with the owner and the
  * permissions of `like`, with the records of a rewrite under way (NULL: there is none), and with
  * `first` as its first edit (none when it is empty), behind the mark and before what is said of
- * files. All of it is durable then. It replaces a journal that is there, in one step. EEXIST:
- * something that is no file has its name. */
+ * files. All of it is durable then. It replaces a journal that is there, in one step. After a
+ * failure there is none where there was none; else the old one or the new one. EEXIST: something
+ * that is no file has its name. */
 int tfs_journal_create(const char *path, const struct stat *like, struct tfs_hash save,
                        const struct tfs_journal_mark *mark, struct tfs_span first,
                        struct tfs_journal **journal, struct tfs_error *err);

@@ -590,24 +590,10 @@ static int commit_by(struct tfs_save *save, struct tfs_doc *doc, struct tfs_jour
     return result;
 }
 
-/* The inode of what has the journal's name; 0: nothing. */
-static ino_t inode_of(const char *beside)
-{
-    char *path = tfs_journal_path(beside);
-    struct stat st;
-    const ino_t inode = path != NULL && lstat(path, &st) == 0 ? st.st_ino : 0;
-
-    free(path);
-    return inode;
-}
-
-/* A journal with this commit as its only edit, which takes the place of one that is there. It goes
- * where it is not durable: the commit is refused, and must not be done by the next program. */
+/* A journal with this commit as its only edit. */
 static int make_journal(struct tfs_save *save, const char *beside, const struct tfs_doc *doc,
                         struct tfs_journal **journal, struct tfs_error *err)
 {
-    const ino_t before = inode_of(beside);
-    struct tfs_error ignored = {0};
     struct tfs_buf record = {0};
     struct timespec now;
 
@@ -615,9 +601,6 @@ static int make_journal(struct tfs_save *save, const char *beside, const struct 
     if (tfs_record_make(save, save->doc, NULL, doc, now, &record, err) == 0)
         tfs_journal_create(beside, &save->st, (struct tfs_hash){0}, NULL, tfs_buf_span(&record),
                            journal, err);
-    /* EEXIST, ESTALE: another program's file came under its name. */
-    if (err->code < 0 && err->code != -EEXIST && err->code != -ESTALE && inode_of(beside) != before)
-        (void)tfs_journal_remove(beside, &ignored);
     tfs_buf_release(&record);
     return err->code;
 }

@@ -274,7 +274,7 @@ END_TEST
 START_TEST(operation_that_was_taken_back_is_not_in_a_journal_that_was_just_made)
 {
     fake_disk.fail = -EIO;
-    directory_syncs_fail = 2;
+    directory_syncs_fail = 4; /* twice, and of its removal */
     struct set_job made = make_chunk(5, "five");
     ck_assert_int_eq(made.result, -EIO);
     ck_assert_str_eq(made.journal, "none");
