@@ -1,4 +1,4 @@
-/* base/array: growing by one, and what is counted down and up again. */
+/* base/array: growing by one, what is counted down and up again, and each item once. */
 #include <stdint.h>
 
 #include "base/array.h"
@@ -55,6 +55,25 @@ START_TEST(array_that_lost_items_grows_again)
 }
 END_TEST
 
+static int compare_items(const void *a, const void *b)
+{
+    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+    return left < right ? -1 : left > right;
+}
+
+START_TEST(array_that_is_made_unique_has_each_item_once_and_in_order)
+{
+    ck_assert_uint_eq(tfs_array_unique(items, count, sizeof(*items), compare_items), 0);
+    for (uint32_t i = 0; i < 900; i++)
+        add(i * 7 % 300);
+    count = tfs_array_unique(items, count, sizeof(*items), compare_items);
+    ck_assert_uint_eq(count, 300);
+    check_all();
+    ck_assert_uint_eq(tfs_array_unique(items, 1, sizeof(*items), compare_items), 1);
+}
+END_TEST
+
 static Suite *array_suite(void)
 {
     Suite *suite = suite_create("array");
@@ -62,6 +81,7 @@ static Suite *array_suite(void)
 
     tcase_add_test(t, array_keeps_what_it_has_while_it_grows);
     tcase_add_test(t, array_that_lost_items_grows_again);
+    tcase_add_test(t, array_that_is_made_unique_has_each_item_once_and_in_order);
     return suite;
 }
 

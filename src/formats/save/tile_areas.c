@@ -80,19 +80,6 @@ bool tfs_doc_areas_find(const struct tfs_doc_areas *areas, struct tfs_key area, 
 
 /* ---- the areas of a document ----------------------------------------------------------------- */
 
-/* Sorted, each once. */
-static void settle(struct tfs_doc_areas *areas)
-{
-    size_t count = 0;
-
-    if (areas->count > 0)
-        qsort(areas->items, areas->count, sizeof(*areas->items), compare);
-    for (size_t i = 0; i < areas->count; i++)
-        if (count == 0 || compare(&areas->items[count - 1], &areas->items[i]) != 0)
-            areas->items[count++] = areas->items[i];
-    areas->count = count;
-}
-
 struct gathering {
     struct tfs_doc_areas *areas;
     int32_t x, z;
@@ -126,7 +113,7 @@ static bool gather(const struct tfs_doc *doc, int32_t x, int32_t z, struct tfs_d
 
     if (tfs_doc_walk(doc, 0, add_area, &g) < 0)
         return false;
-    settle(areas);
+    areas->count = tfs_array_unique(areas->items, areas->count, sizeof(*areas->items), compare);
     return true;
 }
 

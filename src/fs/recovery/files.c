@@ -50,17 +50,10 @@ static int compare_files(const void *a, const void *b)
     return tfs_key_compare(left->key, right->key);
 }
 
-/* Sorts them, each once. */
 static void settle_list(struct tfs_recover_files *files)
 {
-    size_t kept = 0;
-
-    if (files->count > 0)
-        qsort(files->files, files->count, sizeof(*files->files), compare_files);
-    for (size_t i = 0; i < files->count; i++)
-        if (kept == 0 || compare_files(&files->files[kept - 1], &files->files[i]) != 0)
-            files->files[kept++] = files->files[i];
-    files->count = kept;
+    files->count =
+        tfs_array_unique(files->files, files->count, sizeof(*files->files), compare_files);
 }
 
 /* Records name the same files again and again: the list is settled whenever it has doubled. */

@@ -119,18 +119,6 @@ static struct place *find_place(const struct places *p, const struct tfs_record_
     return bsearch(&wanted, p->items, p->count, sizeof(wanted), compare_places);
 }
 
-static void settle_places(struct places *p)
-{
-    size_t kept = 0;
-
-    if (p->count > 0)
-        qsort(p->items, p->count, sizeof(*p->items), compare_places);
-    for (size_t i = 0; i < p->count; i++)
-        if (kept == 0 || compare_places(&p->items[kept - 1], &p->items[i]) != 0)
-            p->items[kept++] = p->items[i];
-    p->count = kept;
-}
-
 static int list_places(const struct tfs_journal_text *text, struct places *p, struct timespec *last,
                        size_t *edits, struct tfs_error *err)
 {
@@ -141,7 +129,7 @@ static int list_places(const struct tfs_journal_text *text, struct places *p, st
             tfs_record_read(text->bytes, payload, add_place, p, last, err) == 0)
             ++*edits;
     }
-    settle_places(p);
+    p->count = tfs_array_unique(p->items, p->count, sizeof(*p->items), compare_places);
     return err->code;
 }
 
