@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -295,6 +296,14 @@ START_TEST(session_removal_that_is_refused_does_not_hold_up_an_edit)
 }
 END_TEST
 
+/* On a full disk; then there is room. */
+static void check_removal_waits(const char *raw)
+{
+    ck_assert_str_eq(cat("chunks/1_0_0/raw.bin"), raw);
+    ck_assert(!exists("chunks/1_0_0/part/note.txt"));
+    fake_disk.fail = 0;
+}
+
 START_TEST(session_removal_and_edit_wait_together_for_a_full_disk)
 {
     open_without_rest();
@@ -302,9 +311,7 @@ START_TEST(session_removal_and_edit_wait_together_for_a_full_disk)
     fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "new"), -ENOSPC);
     ck_assert_str_eq(fake_blob(save->doc, 1), "one|note");
-    ck_assert_str_eq(cat("chunks/1_0_0/raw.bin"), "new");
-    ck_assert(!exists("chunks/1_0_0/part/note.txt"));
-    fake_disk.fail = 0;
+    check_removal_waits("new");
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "any"), 0);
     ck_assert_str_eq(fake_blob(save->doc, 1), "new");
 }
@@ -318,20 +325,24 @@ START_TEST(session_removal_waits_on_when_what_took_it_along_is_undone)
     fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(rename_path("t", "chunks/1_0_0/text.txt"), -ENOSPC);
     ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/9_0_0"), -ENOSPC);
-    ck_assert_str_eq(cat("chunks/1_0_0/raw.bin"), "one|note");
     ck_assert_str_eq(cat("t"), "new");
-    ck_assert(!exists("chunks/1_0_0/part/note.txt"));
-    fake_disk.fail = 0;
+    check_removal_waits("one|note");
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "later"), 0);
     ck_assert_str_eq(fake_blob(save->doc, 1), "later");
 }
 END_TEST
 
 static const struct tfs_container *real;
+static void (*before_commit)(void); /* once; NULL: nothing */
 
 static int commit_where_there_is_room(struct tfs_save *of, struct tfs_doc *doc,
                                       struct tfs_error *err)
 {
+    void (*const now)(void) = before_commit;
+
+    before_commit = NULL;
+    if (now != NULL)
+        now();
     return fake_disk.fail != 0 ? tfs_fail(err, fake_disk.fail, "the disk is full")
                                : real->commit(of, doc, err);
 }
@@ -371,6 +382,42 @@ START_TEST(session_keeps_values_of_a_new_chunk_when_what_took_them_is_undone)
     ck_assert_int_eq(rename_path("t", "chunks/5_5_5/materials.txt"), -ENOSPC);
     fake_disk.fail = 0;
     ck_assert_int_eq(rename_path("t", "chunks/5_5_5/materials.txt"), 0);
+    ck_assert_str_eq(cat("chunks/5_5_5/occupancy.txt"), "fill 100\n");
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){0});
+    scratch_teardown();
+}
+END_TEST
+
+static struct tfs_handle *second_handle;
+static struct answer second_answer;
+
+/* While an edit is written another one comes, and another program saves. */
+static void edit_and_be_overtaken(void)
+{
+    tfs_session_flush(session, second_handle, 1, REPLY(&second_answer));
+    while (strcmp(cat("chunks/5_5_5/occupancy.txt"), "fill 50\n") != 0)
+        usleep(1000);
+    ck_assert_int_eq(utimensat(AT_FDCWD, scratch_path("terrain.bin"), NULL, 0), 0);
+}
+
+/* What it was written with before them is there for the next edit. */
+START_TEST(session_keeps_values_of_a_new_chunk_when_two_edits_of_it_are_set_aside)
+{
+    struct tfs_attr attr;
+
+    scratch_setup();
+    open_blob();
+    answer_init(&second_answer);
+    ck_assert_int_eq(make_directory("chunks/5_5_5", &attr), 0);
+    ck_assert_int_eq(put("chunks/5_5_5/occupancy.txt", "fill 100\n"), 0);
+    second_handle = open_path("chunks/5_5_5/occupancy.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(second_handle, 0, "fill 50\n"), 0);
+    before_commit = edit_and_be_overtaken;
+    ck_assert_int_eq(put("chunks/5_5_5/materials.txt", "fill 2\n"), -ESTALE);
+    ck_assert_int_eq(answer_wait(&second_answer), -ESTALE);
+    tfs_session_release(session, second_handle);
+    ck_assert_int_eq(put("chunks/5_5_5/materials.txt", "fill 2\n"), 0);
     ck_assert_str_eq(cat("chunks/5_5_5/occupancy.txt"), "fill 100\n");
     tfs_session_close(session);
     open_with((struct tfs_session_options){0});
@@ -496,6 +543,7 @@ static const TTest *const *const tests[] = {
     &session_removal_and_edit_wait_together_for_a_full_disk,
     &session_removal_waits_on_when_what_took_it_along_is_undone,
     &session_keeps_values_of_a_new_chunk_when_what_took_them_is_undone,
+    &session_keeps_values_of_a_new_chunk_when_two_edits_of_it_are_set_aside,
     &session_full_scratch_leaves_a_file_that_was_to_be_moved_away,
     &session_removed_file_that_stays_open_has_a_cap,
     &session_undone_operation_leaves_nothing_unsaved,
