@@ -41,13 +41,19 @@ START_TEST(session_failed_name_operations_are_undone)
 }
 END_TEST
 
+/* Into a directory that is made; its name ends with XXXXXX. */
+static void move_save(char *directory)
+{
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    free(save->path);
+    ck_assert_int_gt(asprintf(&save->path, "%s/fake.save", directory), 0);
+}
+
 START_TEST(session_unsaved_edits_are_kept_beside_the_save)
 {
     char command[512];
     char directory[] = "/tmp/fake-XXXXXX";
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    free(save->path);
-    ck_assert_int_gt(asprintf(&save->path, "%s/fake.save", directory), 0);
+    move_save(directory);
     fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "kept"), -ENOSPC);
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "b a d"), -EBADMSG);
@@ -136,9 +142,7 @@ static void another_program_writes(void)
 START_TEST(session_sets_an_edit_aside_when_the_save_changed_under_it)
 {
     char command[512], directory[] = "/tmp/fake-XXXXXX";
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    free(save->path);
-    ck_assert_int_gt(asprintf(&save->path, "%s/fake.save", directory), 0);
+    move_save(directory);
     struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
     ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
     fake_disk.during[FAKE_PUT] = another_program_writes;
@@ -153,6 +157,30 @@ START_TEST(session_sets_an_edit_aside_when_the_save_changed_under_it)
     ck_assert_int_eq(tfs_session_finish(session), 3);
     snprintf(command, sizeof(command), "grep -q ours %s/fake.save.unsaved-*/journal && rm -r %s",
              directory, directory);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+static struct tfs_handle *late;
+
+static void all_write(void)
+{
+    another_program_writes();
+    ck_assert_int_eq(write_text(late, 4, "more"), 0);
+}
+
+/* What came behind that edit is not aside with it. */
+START_TEST(session_keeps_what_was_written_while_an_edit_was_set_aside)
+{
+    char command[512], directory[] = "/tmp/fake-XXXXXX";
+    move_save(directory);
+    late = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(late, 0, "ours"), 0);
+    fake_disk.during[FAKE_PUT] = all_write;
+    ck_assert_int_eq(sync_file(late), -ESTALE);
+    ck_assert_int_eq(close_file(late), -ESTALE);
+    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/0_0_0/text.txt"), "oursmore");
+    snprintf(command, sizeof(command), "rm -r %s", directory);
     ck_assert_int_eq(system(command), 0);
 }
 END_TEST
@@ -269,6 +297,7 @@ static const TTest *const *const tests[] = {
     &session_reloads_a_changed_save_without_edits,
     &session_takes_what_another_program_wrote_elsewhere_before_a_close,
     &session_sets_an_edit_aside_when_the_save_changed_under_it,
+    &session_keeps_what_was_written_while_an_edit_was_set_aside,
     &session_broken_save_gives_eio_until_it_is_good_again,
     &session_refuses_a_handle_whose_text_another_program_replaced,
     &session_lets_a_handle_that_was_cut_replace_what_another_program_wrote,

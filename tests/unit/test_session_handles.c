@@ -582,11 +582,21 @@ static void append_more(void)
     ck_assert_int_eq(write_as(other_handle, 1, 0, "def"), 0);
 }
 
-START_TEST(session_appends_what_was_written_while_it_appended_behind_others)
+static void append_abc(void)
 {
     other_handle = open_path(TEXT, O_WRONLY | O_APPEND);
     ck_assert_int_eq(write_as(other_handle, 1, 0, "abc"), 0);
+}
+
+static void append_behind_others(void)
+{
+    append_abc();
     ck_assert_int_eq(put(TEXT, "other"), 0);
+}
+
+START_TEST(session_appends_what_was_written_while_it_appended_behind_others)
+{
+    append_behind_others();
     fake_disk.during[FAKE_PUT] = append_more;
     ck_assert_int_eq(flush_as(other_handle, 1), 0);
     ck_assert_str_eq(fake_blob(save->doc, 0), "otherabc");
@@ -614,9 +624,7 @@ static void cut_other_shorter(void)
 /* Shorter than what others wrote meanwhile, and than what was taken. */
 START_TEST(session_takes_a_draft_that_is_cut_while_it_is_appended_behind_others)
 {
-    other_handle = open_path(TEXT, O_WRONLY | O_APPEND);
-    ck_assert_int_eq(write_as(other_handle, 1, 0, "abc"), 0);
-    ck_assert_int_eq(put(TEXT, "other"), 0);
+    append_behind_others();
     fake_disk.during[FAKE_PUT] = cut_other;
     ck_assert_int_eq(flush_as(other_handle, 1), 0);
     ck_assert_str_eq(fake_blob(save->doc, 0), "otherabc");
@@ -629,9 +637,7 @@ END_TEST
 
 START_TEST(session_refuses_a_draft_that_is_cut_shorter_while_it_is_appended_behind_others)
 {
-    other_handle = open_path(TEXT, O_WRONLY | O_APPEND);
-    ck_assert_int_eq(write_as(other_handle, 1, 0, "abc"), 0);
-    ck_assert_int_eq(put(TEXT, "other"), 0);
+    append_behind_others();
     fake_disk.during[FAKE_PUT] = cut_other_shorter;
     ck_assert_int_eq(flush_as(other_handle, 1), 0);
     ck_assert_int_eq(flush_as(other_handle, 1), -ESTALE); /* it never had what others wrote */
@@ -644,8 +650,7 @@ END_TEST
 /* What was written from the start again is no appending behind what was taken. */
 START_TEST(session_takes_all_of_a_draft_that_is_cut_while_it_is_taken)
 {
-    other_handle = open_path(TEXT, O_WRONLY | O_APPEND);
-    ck_assert_int_eq(write_as(other_handle, 1, 0, "abc"), 0);
+    append_abc();
     fake_disk.during[FAKE_PUT] = cut_other;
     ck_assert_int_eq(flush_as(other_handle, 1), 0);
     ck_assert_str_eq(fake_blob(save->doc, 0), "zeroabc");
@@ -659,9 +664,7 @@ END_TEST
 /* A refused draft is still one that was cut to 0, or not. */
 START_TEST(session_appends_again_what_was_refused_behind_others)
 {
-    other_handle = open_path(TEXT, O_WRONLY | O_APPEND);
-    ck_assert_int_eq(write_as(other_handle, 1, 0, "abc"), 0);
-    ck_assert_int_eq(put(TEXT, "other"), 0);
+    append_behind_others();
     fake_disk.changed = 1; /* to what cannot be read */
     ck_assert_int_eq(flush_as(other_handle, 1), -EIO);
     fake_disk.changed = 0;

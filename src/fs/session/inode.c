@@ -49,6 +49,18 @@ struct tfs_inode *tfs_inode_find(const struct tfs_inodes *inodes, uint64_t id)
     return tfs_map_find(&inodes->inodes, id);
 }
 
+struct tfs_inode *tfs_inode_next_open(const struct tfs_inodes *inodes, uint64_t file, size_t *at)
+{
+    struct tfs_map_cell cell;
+
+    while (tfs_map_next(&inodes->open, at, &cell)) {
+        struct tfs_inode *inode = cell.value;
+        if (inode->scratch == NULL && tfs_node_id(&inode->node) == file)
+            return inode;
+    }
+    return NULL;
+}
+
 static struct tfs_inode *make(struct tfs_inodes *inodes, uint64_t id)
 {
     struct tfs_inode *inode = calloc(1, sizeof(*inode));
@@ -216,19 +228,16 @@ struct tfs_draft *tfs_inode_unborn(const struct tfs_inodes *inodes, const struct
 void tfs_inode_is_born(struct tfs_inodes *inodes, const struct tfs_node *node)
 {
     const uint64_t file = tfs_node_id(node);
-    struct tfs_map_cell cell;
+    const struct tfs_inode *inode;
 
     if (tfs_inode_unborn(inodes, node) == NULL)
         return;
-    for (size_t at = 0; tfs_map_next(&inodes->open, &at, &cell);) {
-        const struct tfs_inode *inode = cell.value;
-        const bool same = inode->scratch == NULL && tfs_node_id(&inode->node) == file;
-        for (struct tfs_handle *h = inode->handles; same && h != NULL; h = h->next)
+    for (size_t at = 0; (inode = tfs_inode_next_open(inodes, file, &at)) != NULL;)
+        for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
             if (h->draft != NULL && h->draft->unborn) {
                 h->draft->unborn = false;
                 tfs_draft_lacks_text(h->draft);
             }
-    }
 }
 
 static bool is_dirty(const struct tfs_handle *handle)

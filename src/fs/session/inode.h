@@ -75,6 +75,10 @@ struct tfs_inode *tfs_inode_make_scratch(struct tfs_inodes *inodes, enum tfs_scr
 /* Frees the inode when nothing refers to it any more. */
 void tfs_inode_drop(struct tfs_inodes *inodes, struct tfs_inode *inode);
 
+/* The next inode of the file with this computed id that somebody has open, from *at = 0 on; NULL:
+ * there is none. */
+struct tfs_inode *tfs_inode_next_open(const struct tfs_inodes *inodes, uint64_t file, size_t *at);
+
 /* ---- what it is ------------------------------------------------------------------------------ */
 
 /* Has anybody who reads it through the kernel's pages open? */

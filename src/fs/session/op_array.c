@@ -412,25 +412,21 @@ bool tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *
 bool tfs_ops_array_is_dirty(struct tfs_session *s, const struct tfs_node *node)
 {
     const uint64_t id = tfs_node_id(node);
-    struct tfs_map_cell cell;
-    bool dirty = false;
+    const struct tfs_inode *inode;
+    size_t at = 0;
 
-    for (size_t at = 0; !dirty && tfs_map_next(&s->inodes.open, &at, &cell);) {
-        const struct tfs_inode *inode = cell.value;
-        dirty = inode->array != NULL && inode->array->dirty && tfs_node_id(&inode->node) == id;
-    }
-    return dirty;
+    do
+        inode = tfs_inode_next_open(&s->inodes, id, &at);
+    while (inode != NULL && (inode->array == NULL || !inode->array->dirty));
+    return inode != NULL;
 }
 
 void tfs_ops_leave(struct tfs_session *s, const struct tfs_node *node, struct tfs_doc *doc)
 {
     const uint64_t id = tfs_node_id(node);
-    struct tfs_map_cell cell;
+    struct tfs_inode *inode;
 
-    for (size_t at = 0; tfs_map_next(&s->inodes.open, &at, &cell);) {
-        struct tfs_inode *inode = cell.value;
-        if (inode->scratch != NULL || tfs_node_id(&inode->node) != id)
-            continue;
+    for (size_t at = 0; (inode = tfs_inode_next_open(&s->inodes, id, &at)) != NULL;) {
         if (inode->doc == NULL)
             inode->node.key = node->key;
         tfs_inode_leave(&s->inodes, inode, doc);

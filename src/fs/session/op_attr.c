@@ -100,19 +100,15 @@ static const struct timespec *chosen_time(const struct setting *c, unsigned whic
  * what is written. Is there any? */
 static bool set_draft_times(struct tfs_session *s, uint64_t file, const struct timespec *mtime)
 {
-    struct tfs_map_cell cell;
+    const struct tfs_inode *inode;
     bool any = false;
 
-    for (size_t at = 0; tfs_map_next(&s->inodes.open, &at, &cell);) {
-        const struct tfs_inode *inode = cell.value;
-        if (inode->scratch != NULL || tfs_node_id(&inode->node) != file)
-            continue;
+    for (size_t at = 0; (inode = tfs_inode_next_open(&s->inodes, file, &at)) != NULL;)
         for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
             if (h->draft != NULL && h->draft->state == TFS_DRAFT_DIRTY) {
                 h->draft->time = *mtime;
                 any = true;
             }
-    }
     return any;
 }
 

@@ -355,7 +355,8 @@ static void end_handle(struct tfs_session *s, struct tfs_handle *handle)
         end_name(s, inode);
 }
 
-/* What was accepted is foreign, and set aside: nobody goes on from it. */
+/* What was accepted is foreign, and set aside: nobody goes on from it. What came behind it is
+ * nowhere yet. */
 static void part(struct tfs_session *s, struct tfs_handle *handle)
 {
     struct tfs_inode *inode = handle->inode;
@@ -367,7 +368,7 @@ static void part(struct tfs_session *s, struct tfs_handle *handle)
         inode->array->failed = -ESTALE;
         inode->array->dirty = true;
     }
-    if (handle->draft != NULL)
+    if (handle->draft != NULL && handle->draft->state == TFS_DRAFT_CLEAN)
         handle->draft->state = TFS_DRAFT_REFUSED;
 }
 

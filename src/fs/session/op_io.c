@@ -279,7 +279,6 @@ int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_h
 /* Lines that an append is about to add. */
 struct scan {
     struct tfs_buf text; /* the header and these lines; empty: there is nothing to look at */
-    bool headed;         /* the header is none of these lines */
     struct tfs_doc *doc;
     struct tfs_node node;
     uint64_t end, lines; /* of the draft, with them */
@@ -402,8 +401,7 @@ static void take_lines(const struct tfs_draft *draft, struct tfs_span more, stru
     struct tfs_buf *text = &scan->text;
     size_t quotes = 0;
 
-    scan->headed = header != NULL;
-    if (scan->headed)
+    if (header != NULL)
         tfs_buf_add(text, known.data, (size_t)(header + 1 - known.data));
     const size_t start = text->size;
     tfs_buf_add(text, known.data + draft->scanned, known.size - (size_t)draft->scanned);

@@ -149,11 +149,6 @@ static bool shows_control(const struct tfs_session *s)
 
 static void give_scratch(struct listing *l)
 {
-    static const mode_t types[] = {
-        [TFS_SCRATCH_FILE] = S_IFREG,
-        [TFS_SCRATCH_DIRECTORY] = S_IFDIR,
-        [TFS_SCRATCH_SYMLINK] = S_IFLNK,
-    };
     struct tfs_session *s = l->s;
     uint64_t from = l->offset >= SCRATCH ? l->offset - SCRATCH : 0;
     const struct tfs_link *link;
@@ -162,7 +157,7 @@ static void give_scratch(struct listing *l)
         if (link->scratch == s->rejected.control->scratch && !shows_control(s))
             continue;
         if (!give_entry(l, link->name, SCRATCH + link->serial + 1, link->scratch->id,
-                        types[link->scratch->kind]))
+                        link->scratch->kind))
             return;
     }
 }

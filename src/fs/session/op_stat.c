@@ -200,11 +200,6 @@ static void update_status(struct tfs_session *s)
 static void attr_of_scratch(struct tfs_session *s, const struct tfs_scratch *scratch,
                             struct tfs_attr *attr)
 {
-    static const mode_t types[] = {
-        [TFS_SCRATCH_FILE] = S_IFREG,
-        [TFS_SCRATCH_DIRECTORY] = S_IFDIR,
-        [TFS_SCRATCH_SYMLINK] = S_IFLNK,
-    };
     const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
     uint64_t id = scratch->id;
 
@@ -215,7 +210,7 @@ static void attr_of_scratch(struct tfs_session *s, const struct tfs_scratch *scr
                                        (scratch->flags & TFS_SCRATCH_UNCAPPED) == 0};
     struct stat *st = &attr->st;
     st->st_ino = id;
-    st->st_mode = scratch->mode | types[scratch->kind];
+    st->st_mode = scratch->mode | scratch->kind;
     st->st_nlink = scratch->link != NULL ? 1 : 0;
     if (scratch->kind == TFS_SCRATCH_DIRECTORY)
         st->st_nlink = (nlink_t)(2 + tfs_link_directories(&s->overlay, id));

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 
-#include <sys/types.h>
+#include <sys/stat.h>
 #include <time.h>
 
 struct tfs_overlay {
@@ -27,7 +27,12 @@ void tfs_overlay_release(struct tfs_overlay *overlay);
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-enum tfs_scratch_kind { TFS_SCRATCH_FILE, TFS_SCRATCH_DIRECTORY, TFS_SCRATCH_SYMLINK };
+/* The type in st_mode. */
+enum tfs_scratch_kind {
+    TFS_SCRATCH_FILE = S_IFREG,
+    TFS_SCRATCH_DIRECTORY = S_IFDIR,
+    TFS_SCRATCH_SYMLINK = S_IFLNK,
+};
 
 enum tfs_scratch_flags {
     TFS_SCRATCH_CONTROL = 1,  /* below .terrainfs: not to be changed by users */

@@ -33,7 +33,7 @@ struct tfs_session_options {
     uint64_t rejected_limit; /* bytes of .terrainfs/rejected; 0: the usual */
     unsigned linger_ms;      /* until a directory is at rest; 0: two seconds */
     bool keep_times;         /* fs/tree/kept_times.h */
-    int exit_fd;             /* shown in .terrainfs/status as `exit`, -1: none */
+    int exit_fd;             /* shown in .terrainfs/status as `umount-pipe`, -1: none */
 };
 
 /* What the session asks of its front end; each may be NULL. None may wait for a call that the front
