@@ -267,17 +267,17 @@ static void apart_close(struct tfs_apart *a)
 
 /* ---- where it is ----------------------------------------------------------------------------- */
 
-/* Where programs keep their state; NULL without memory. */
+/* Where programs keep their state, also without a home; NULL without memory. */
 static char *state_directory(void)
 {
-    const char *state = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-    char *path = NULL;
-    int n = state != NULL && state[0] == '/'
-                ? tfs_print(&path, "%s/terrainfs", state)
-                : tfs_print(&path, "%s/.local/state/terrainfs", home ? home : "/var/tmp");
+    char *state = tfs_state_directory(), *path = NULL;
+    const bool homeless = state == NULL && errno == ENOENT;
 
-    return n < 0 ? NULL : path;
+    if ((state != NULL || homeless) &&
+        tfs_print(&path, "%s/terrainfs", homeless ? "/var/tmp/.local/state" : state) < 0)
+        path = NULL;
+    free(state);
+    return path;
 }
 
 /* A directory, durable where it is new. */

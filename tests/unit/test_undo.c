@@ -317,6 +317,24 @@ static void commit_both(struct tfs_keeper *keeper, const char *a, const char *b)
     commit(keeper, "zone/b", b);
 }
 
+static size_t files_in(const char *name)
+{
+    struct dirent **names = NULL;
+    const int count = scandir(scratch_path(name), &names, NULL, NULL);
+
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    return (size_t)count - 2; /* . and .. */
+}
+
+static void zone_is(const char *a, const char *b)
+{
+    ck_assert_str_eq(scratch_read("zone/a"), a);
+    ck_assert_str_eq(scratch_read("zone/b"), b);
+    ck_assert_uint_eq(files_in("zone"), 2); /* no temp file is left */
+}
+
 /* The rest of that commit is not kept: half of it must not come back. */
 START_TEST(commit_behind_one_that_could_not_be_kept_is)
 {
@@ -335,8 +353,7 @@ START_TEST(commit_behind_one_that_could_not_be_kept_is)
     tfs_undo_close(keeper);
     ck_assert_uint_eq(count_of("zone"), 1);
     ck_assert_int_eq(undo("zone", false), 0);
-    ck_assert_str_eq(scratch_read("zone/a"), "one a");
-    ck_assert_str_eq(scratch_read("zone/b"), "one b");
+    zone_is("one a", "one b");
 }
 END_TEST
 
@@ -539,8 +556,7 @@ START_TEST(commit_behind_the_save_of_a_game_is_kept_as_a_whole)
     tfs_undo_close(keeper);
     ck_assert_uint_eq(count_of("zone"), 2);
     ck_assert_int_eq(undo("zone", false), 0);
-    ck_assert_str_eq(scratch_read("zone/a"), _i == 0 ? "the game's" : _i == 1 ? "one a" : "old a");
-    ck_assert_str_eq(scratch_read("zone/b"), _i == 0 ? "one b" : "the game's");
+    zone_is(_i == 0 ? "the game's" : _i == 1 ? "one a" : "old a", _i == 0 ? "one b" : "the game's");
 }
 END_TEST
 
@@ -599,11 +615,9 @@ START_TEST(commit_that_was_cut_and_is_brought_to_its_end_is_undone_as_a_whole)
     tfs_undo_close(keeper);
     ck_assert_uint_eq(count_of("zone"), 1);
     ck_assert_int_eq(undo("zone", false), 0);
-    ck_assert_str_eq(scratch_read("zone/a"), "old a");
-    ck_assert_str_eq(scratch_read("zone/b"), "old b");
+    zone_is("old a", "old b");
     ck_assert_int_eq(undo("zone", false), 0);
-    ck_assert_str_eq(scratch_read("zone/a"), "new a");
-    ck_assert_str_eq(scratch_read("zone/b"), "new b");
+    zone_is("new a", "new b");
 }
 END_TEST
 
@@ -636,8 +650,7 @@ START_TEST(edits_behind_a_commit_that_was_cut_have_a_version_of_their_own)
     tfs_undo_close(keeper);
     ck_assert_uint_eq(count_of("zone"), 2);
     ck_assert_int_eq(undo("zone", false), 0);
-    ck_assert_str_eq(scratch_read("zone/a"), "new a");
-    ck_assert_str_eq(scratch_read("zone/b"), "new b");
+    zone_is("new a", "new b");
 }
 END_TEST
 
@@ -658,8 +671,7 @@ START_TEST(half_of_a_commit_whose_version_is_of_no_use_is_not_kept)
     commit(keeper, "zone/b", "newer b");
     tfs_undo_close(keeper);
     ck_assert_int_eq(undo("zone", false), 0);
-    ck_assert_str_eq(scratch_read("zone/b"), "new b");
-    ck_assert_str_eq(scratch_read("zone/a"), "new a");
+    zone_is("new a", "new b");
 }
 END_TEST
 
@@ -738,24 +750,6 @@ static void cut_undo(enum cut cut, int in)
     killed(undo_zone, cut, in);
 }
 
-static size_t files_in(const char *name)
-{
-    struct dirent **names = NULL;
-    const int count = scandir(scratch_path(name), &names, NULL, NULL);
-
-    for (int i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
-    return (size_t)count - 2; /* . and .. */
-}
-
-static void zone_is(const char *a, const char *b)
-{
-    ck_assert_str_eq(scratch_read("zone/a"), a);
-    ck_assert_str_eq(scratch_read("zone/b"), b);
-    ck_assert_uint_eq(files_in("zone"), 2); /* no temp file is left */
-}
-
 START_TEST(undo_that_was_killed_is_brought_to_its_end_by_the_next)
 {
     cut_undo(_i % 2 == 0 ? BEFORE_RENAME : BEHIND_RENAME, _i / 2 + 1);
@@ -809,8 +803,7 @@ START_TEST(undo_that_cannot_keep_a_file_has_kept_those_that_it_replaced)
     ck_assert_str_eq(scratch_read("zone/a"), "old a");
     ck_assert_uint_eq(count_of("zone"), 1);
     ck_assert_int_eq(undo("zone", false), 0);
-    ck_assert_str_eq(scratch_read("zone/a"), "new a");
-    ck_assert_str_eq(scratch_read("zone/b"), "new b");
+    zone_is("new a", "new b");
 }
 END_TEST
 
@@ -833,8 +826,7 @@ START_TEST(undo_that_goes_on_leaves_what_it_kept_before)
     ck_assert_int_eq(truncate(scratch_path("zone/a"), 5), 0);
     scratch_replace("zone/b", "game b");
     ck_assert_int_eq(undo("zone", true), 0);
-    ck_assert_str_eq(scratch_read("zone/a"), "old a");
-    ck_assert_str_eq(scratch_read("zone/b"), "old b");
+    zone_is("old a", "old b");
     ck_assert_int_eq(undo("zone", false), 0);
     ck_assert_str_eq(scratch_read("zone/a"), "new a");
     ck_assert_str_eq(scratch_read("zone/b"), "game b");

@@ -336,10 +336,11 @@ static int join_read(const struct tfs_folder_files *files, const struct tfs_key 
     return err->code;
 }
 
-int tfs_folder_complete(struct tfs_save *save, const struct tfs_doc *base,
-                        const struct tfs_key *chunk, struct tfs_doc **doc, struct tfs_error *err)
+int tfs_folder_complete(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_doc **doc,
+                        struct tfs_error *err)
 {
     const struct tfs_folder_kind *kind = tfs_folder_kind_of(save);
+    struct tfs_doc *base = save->doc;
     const struct tfs_folder_index before = {.files = base->facts->folder->files};
     const struct tfs_folder_files *files = &before.files;
     struct tfs_folder_file **read = calloc(files->count + 1, sizeof(struct tfs_folder_file *));
@@ -356,7 +357,7 @@ int tfs_folder_complete(struct tfs_save *save, const struct tfs_doc *base,
         join_read(files, file, read, &now.files, err) == 0 &&
         kind->facts(save, now.common, &now.facts, err) == 0 &&
         tfs_folder_facts_complete(save, &now.files, now.facts, err) == 0 &&
-        make_doc(save, (struct tfs_doc *)base, &before, &now, doc, err) == 0)
+        make_doc(save, base, &before, &now, doc, err) == 0)
         know_read(tfs_folder_of(save), read, files->count);
     for (size_t i = 0; i < files->count; i++)
         tfs_folder_file_unref(read[i]);

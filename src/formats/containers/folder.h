@@ -74,12 +74,11 @@ int tfs_folder_check_only(const struct tfs_facts *facts, struct tfs_error *err);
 /* Does the document lack chunks of a file that was not read, which may be at that key; NULL:
  * any? */
 bool tfs_folder_lacks(const struct tfs_doc *doc, const struct tfs_key *chunk);
-/* Of a save opened with options.later: reads what `base` lacks there (NULL: anywhere), or more,
- * into another document: what it has stays, with its slots. `base` is save->doc, or was when the
- * commit began that is under way in another thread. What cannot be read any more is not there; so
- * it fails for want of memory only. */
-int tfs_folder_complete(struct tfs_save *save, const struct tfs_doc *base,
-                        const struct tfs_key *chunk, struct tfs_doc **doc, struct tfs_error *err);
+/* Of a save opened with options.later: reads what save->doc lacks there (NULL: anywhere), or more,
+ * into another document: what it has stays, with its slots. What cannot be read any more is not
+ * there; so it fails for want of memory only. */
+int tfs_folder_complete(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_doc **doc,
+                        struct tfs_error *err);
 
 /* ---- what a game gives ----------------------------------------------------------------------- */
 

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 
-#include "formats/containers/folder.h"
 #include "fs/store/state.h"
 
 #define OTHERS 2 /* documents of the store beside the shown one */

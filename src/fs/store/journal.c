@@ -6,7 +6,7 @@
  *   1. save and journal on disk say together what `journaled` shows; without a journal, what
  *      `saved` shows;
  *   2. the journal belongs to the document `journal_base`: when another one is saved, it is removed
- * or replaced by one that belongs to that;
+ *      or replaced by one that belongs to that;
  *   3. while the save is rewritten, the journal knows the hash of the new one before it takes the
  *      place of the old one: a crash at any moment leaves either save, and the edits that it lacks.
  *      So what is appended first leads to what is shown from the new one, too: an edit that puts
