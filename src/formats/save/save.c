@@ -113,8 +113,7 @@ int tfs_save_complete(struct tfs_save *save, const struct tfs_key *chunk, struct
 {
     struct tfs_doc *doc = NULL;
 
-    if (!tfs_save_lacks(save, save->doc, chunk) ||
-        tfs_folder_complete(save, chunk, &doc, err) < 0)
+    if (!tfs_save_lacks(save, save->doc, chunk) || tfs_folder_complete(save, chunk, &doc, err) < 0)
         return err->code;
     tfs_doc_unref(save->doc);
     save->doc = doc;

@@ -134,8 +134,8 @@ struct set_aside {
     struct tfs_doc *before, *edits;
 };
 
-/* Those of a list that wait for such edits hear of it, the last one first: each brings back what was
- * before it. */
+/* Those of a list that wait for such edits hear of it, the last one first: each brings back what
+ * was before it. */
 static void tell_aside(struct tfs_store *store, struct tfs_job **list,
                        const struct set_aside *aside, struct tfs_job **done)
 {

@@ -34,7 +34,7 @@ struct name {
     uint64_t version; /* of the document; 0: of a chunk */
     uint64_t empty;
     struct tfs_key low; /* of the array */
-    uint64_t size; /* of the array: that of a chunk may begin where that of all does */
+    uint64_t size;      /* of the array: that of a chunk may begin where that of all does */
     uint16_t side; /* values a chunk has along x: where both are as large, too, chunks at an edge
                     * have fewer in their own array */
     uint16_t plane;
