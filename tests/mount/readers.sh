@@ -305,8 +305,22 @@ names_are_kept_until_something_is_written() {
     echo "$V,base:written" >>"$M/chunks/$C/voxels.csv"
     want [ "$(asked LOOKUP stat "$M/chunks/$C/voxels.csv" "$M/chunks/$C2/raw.bin")" -ge 2 ]
     want [ "$(asked READDIR ls "$M/chunks")" -ge 1 ]
+    soon keeps_again
+    same 'kept again' "$(asked LOOKUP stat "$M/chunks/$C2/raw.bin")" 0
+    for name in one two; do
+        echo "$V,base:$name" >>"$M/chunks/$C/voxels.csv"
+        want grep -qx "$V,base:$name" "$M/chunks/$C/voxels.csv"
+        want grep -qw "base:$name" "$M/palette.txt"
+        soon keeps_again
+    done
     down
     wait $!
+}
+
+# Two seconds after the last change: what was looked up once is kept.
+keeps_again() {
+    stat "$M/palette.txt" "$M/chunks/$C2/raw.bin" >"$D/out"
+    [ "$(asked LOOKUP stat "$M/chunks/$C2/raw.bin")" = 0 ]
 }
 
 # texts COUNT: that many texts that voxels.csv may have, of different sizes, $D/text1 and so on.

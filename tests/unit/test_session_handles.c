@@ -478,37 +478,66 @@ static void count_change(void *arg)
 }
 
 /* What the kernel kept for long is stale from then on. */
-START_TEST(session_is_quiet_until_something_changes)
+static void open_counting(unsigned linger_ms)
 {
     const struct tfs_events events = {.changed = count_change};
-    const struct tfs_session_options options = {
-        .scratch_limit = 1 << 20, .cache_limit = 1 << 20, .exit_fd = -1};
+    const struct tfs_session_options options = {.scratch_limit = 1 << 20,
+                                                .cache_limit = 1 << 20,
+                                                .linger_ms = linger_ms,
+                                                .exit_fd = -1};
     struct tfs_error err = {0};
-    struct tfs_attr attr;
+
     tfs_session_close(session);
     changes = 0;
     save = fake_save_create();
     ck_assert_int_eq(tfs_session_open(save, &options, &events, &session, &err), 0);
+}
+
+START_TEST(session_is_quiet_until_something_changes)
+{
+    struct tfs_attr attr;
+
+    open_counting(3600000);
     ck_assert_str_eq(cat(TEXT), "zero");
     ck_assert_int_eq(look(TEXT, &attr), 0);
-    ck_assert(attr.lasts && tfs_session_is_quiet(session));
+    ck_assert(attr.lasts && tfs_session_is_as_read(session));
     ck_assert_uint_eq(changes, 0);
     ck_assert_int_eq(put(TEXT, "other"), 0);
     ck_assert_int_eq(put(TEXT, "another"), 0);
     ck_assert_uint_eq(changes, 1);
     ck_assert_int_eq(look("chunks/1_0_0/text.txt", &attr), 0);
-    ck_assert(!attr.lasts && !tfs_session_is_quiet(session));
+    ck_assert(!attr.lasts && !tfs_session_is_as_read(session));
     ck_assert_int_eq(look("chunks/1_0_0", &attr), 0);
     ck_assert(attr.lasts);
+}
+END_TEST
+
+/* Each end of it is told. A listing that was kept may be of before. */
+START_TEST(session_is_quiet_again_when_nothing_changes)
+{
+    struct tfs_attr attr;
+
+    open_counting(1);
+    for (unsigned i = 1; i < 4; i++) {
+        ck_assert_int_eq(put(TEXT, i % 2 ? "other" : "another"), 0);
+        do {
+            usleep(2000);
+            ck_assert_int_eq(look("chunks/1_0_0/text.txt", &attr), 0);
+        } while (!attr.lasts); /* what comes behind the close is a change, too */
+        ck_assert(!tfs_session_is_as_read(session));
+        ck_assert_uint_ge(changes, i);
+        ck_assert_int_eq(look(TEXT, &attr), 0);
+        ck_assert(!attr.lasts); /* a writer takes its id */
+    }
 }
 END_TEST
 
 /* The root lists .terrainfs with the first line of its log. */
 START_TEST(session_is_quiet_until_something_is_refused)
 {
-    ck_assert(tfs_session_is_quiet(session));
+    ck_assert(tfs_session_is_as_read(session));
     ck_assert_int_eq(tfs_session_link(session, 1, "name"), -EPERM);
-    ck_assert(!tfs_session_is_quiet(session));
+    ck_assert(!tfs_session_is_as_read(session));
 }
 END_TEST
 
@@ -964,6 +993,7 @@ static const TTest *const *const tests[] = {
     &session_gives_no_name_the_id_of_a_writer,
     &session_reads_to_its_end_what_was_opened,
     &session_is_quiet_until_something_changes,
+    &session_is_quiet_again_when_nothing_changes,
     &session_is_quiet_until_something_is_refused,
     &session_mtime_moves_with_the_content_only,
     &session_flush_waits_for_a_validation_under_way,

@@ -347,7 +347,7 @@ static void on_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
     (void)ino;
     fi->keep_cache = fi->cache_readdir =
-        requests->names_last && tfs_session_is_quiet(requests->session);
+        requests->names_last && tfs_session_is_as_read(requests->session);
     fuse_reply_open(req, fi);
 }
 

@@ -214,11 +214,7 @@ int tfs_session_read_directory(struct tfs_session *s, uint64_t id, uint64_t offs
     return tfs_ops_run(s, try_list, &l);
 }
 
-bool tfs_session_is_quiet(struct tfs_session *s)
+bool tfs_session_is_as_read(struct tfs_session *s)
 {
-    pthread_mutex_lock(&s->lock);
-    tfs_ops_end_quiet(s);
-    const bool quiet = s->quiet;
-    pthread_mutex_unlock(&s->lock);
-    return quiet;
+    return tfs_views_last_stamp(&s->views) == 0;
 }

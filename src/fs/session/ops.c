@@ -355,11 +355,21 @@ static int provide(struct tfs_session *s, int wanted, struct tfs_need *need)
 
 void tfs_ops_end_quiet(struct tfs_session *s)
 {
-    if (!s->quiet || tfs_views_are_as_read(&s->views))
+    const uint64_t stamp = tfs_views_last_stamp(&s->views);
+
+    if (stamp == s->told)
         return;
-    s->quiet = false;
-    if (s->events.changed != NULL)
+    s->told = stamp;
+    s->quiet_at = tfs_now_ms() + s->options.linger_ms;
+    if (s->quiet && s->events.changed != NULL)
         s->events.changed(s->events.caches);
+    s->quiet = false;
+}
+
+bool tfs_ops_is_quiet(struct tfs_session *s)
+{
+    s->quiet = s->quiet || tfs_now_ms() >= s->quiet_at;
+    return s->quiet;
 }
 
 static int run(struct tfs_session *s, tfs_attempt_fn attempt, void *call, unsigned looks)

@@ -87,7 +87,9 @@ struct tfs_session {
     struct tfs_inodes inodes;
     struct tfs_rejected rejected;
 
-    bool quiet;       /* nothing was changed yet: the kernel keeps names and listings */
+    bool quiet;       /* the kernel keeps names: it is told of the next change */
+    int64_t quiet_at; /* when that begins, if nothing changes until then */
+    uint64_t told;    /* the last change that it knows of: tfs_views_last_stamp */
     int64_t retry_at; /* when drafts that lost their handle are looked for; 0: none did */
     struct {
         uint64_t id, version; /* of the file that could not be read last, and its document */
@@ -159,9 +161,10 @@ int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
  * a file is opened or open, whose size the kernel was told before. */
 int tfs_ops_run_as_read(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
 
-/* If something changed, the front end hears that what it kept for long is stale: once. Before the
- * lock is given up. */
+/* If something changed, the front end hears that the names that it kept are stale: once, until it
+ * is quiet again. Before the lock is given up. */
 void tfs_ops_end_quiet(struct tfs_session *s);
+bool tfs_ops_is_quiet(struct tfs_session *s);
 
 /* Chunks of `doc` could not be fetched, because another program changed them: 0 when the store has
  * looked at the save since, and the verb is to be tried again; or -ESTALE. Without the lock. */

@@ -31,7 +31,7 @@ struct tfs_session_options {
     uint64_t cache_limit;    /* bytes of rendered files */
     size_t changes_limit;    /* files whose times and changes are known one by one; 0: the usual */
     uint64_t rejected_limit; /* bytes of .terrainfs/rejected; 0: the usual */
-    unsigned linger_ms;      /* until a directory is at rest; 0: two seconds */
+    unsigned linger_ms;      /* until a directory, and all of them, are at rest; 0: two seconds */
     bool keep_times;         /* fs/tree/kept_times.h */
     int exit_fd;             /* shown in .terrainfs/status as `umount-pipe`, -1: none */
 };
@@ -39,7 +39,7 @@ struct tfs_session_options {
 /* What the session asks of its front end; each may be NULL. None may wait for a call that the front
  * end makes. */
 struct tfs_events {
-    /* Names and listings that were kept for long are stale: once, with the session's lock. */
+    /* The names of files that were kept are stale. With the session's lock. */
     void (*changed)(void *arg);
     void (*invalidate)(void *arg, uint64_t id);   /* attributes and listing of a directory */
     void *caches;                                 /* arg of both */
@@ -54,7 +54,8 @@ struct tfs_attr {
     uint64_t id;
     struct stat st;
     bool changing; /* attributes are not to be kept: somebody is writing it, or a control file */
-    bool lasts;    /* the name may be kept: of a directory; of a file as long as it is quiet */
+    bool lasts;    /* the name may be kept: of a directory; of a file that nobody edited until
+                    * something changes */
 };
 
 struct tfs_reply {
@@ -182,7 +183,7 @@ typedef bool (*tfs_dirent_fn)(void *arg, const struct tfs_dirent *entry);
 int tfs_session_read_directory(struct tfs_session *session, uint64_t id, uint64_t offset,
                                tfs_dirent_fn give, void *arg);
 /* Did nothing change yet, so that a listing may be kept? */
-bool tfs_session_is_quiet(struct tfs_session *session);
+bool tfs_session_is_as_read(struct tfs_session *session);
 /* Stores unlinked optional files of the directory as absent, and commits. */
 void tfs_session_fsync_directory(struct tfs_session *session, uint64_t id, struct tfs_reply reply);
 

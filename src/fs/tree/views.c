@@ -168,12 +168,12 @@ uint64_t tfs_views_stamp(struct tfs_views *views, uint64_t id)
     return stamp;
 }
 
-bool tfs_views_are_as_read(struct tfs_views *views)
+uint64_t tfs_views_last_stamp(struct tfs_views *views)
 {
     pthread_mutex_lock(&views->lock);
-    const bool as_read = views->stamp == 0;
+    const uint64_t stamp = views->stamp;
     pthread_mutex_unlock(&views->lock);
-    return as_read;
+    return stamp;
 }
 
 static void changed(struct tfs_views *views, uint64_t id, bool content)

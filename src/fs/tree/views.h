@@ -72,8 +72,8 @@ void tfs_views_release(struct tfs_views *views);
 
 /* 0: it reads as it did when its save was read first. */
 uint64_t tfs_views_stamp(struct tfs_views *views, uint64_t id);
-/* So do all. */
-bool tfs_views_are_as_read(struct tfs_views *views);
+/* Grows with every change of any file; 0: all read as they did then. */
+uint64_t tfs_views_last_stamp(struct tfs_views *views);
 /* Content changed: new stamp, mtime and ctime. */
 void tfs_views_bump(struct tfs_views *views, uint64_t id);
 /* So many files change at once: more than are known one by one count as changed now together with
