@@ -96,7 +96,7 @@ static void run(const char *sql)
 
 static bool count_directory(void *arg, const struct tfs_dirent *entry)
 {
-    *(unsigned *)arg += S_ISDIR(entry->st.st_mode) && entry->name[0] != '.';
+    *(unsigned *)arg += S_ISDIR(entry->attr.st.st_mode) && entry->name[0] != '.';
     return true;
 }
 

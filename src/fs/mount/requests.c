@@ -3,10 +3,11 @@
  * only how long the kernel may cache what it is told.
  *
  * Attributes of a file live for TIMEOUT, because its id is one text; its name for this moment,
- * because it may get another id. Until something is changed names and listings live for TIMEOUT,
- * too: then the kernel is told once that they are stale (tfs_fuse_changed). Names of directories
- * live for TIMEOUT, and tfs_fuse_invalidate tells of their attributes; one that vanished answers
- * ESTALE, and the kernel looks it up again. Names that are absent are never kept.
+ * because it may get another id. Names of files that nobody edited live for TIMEOUT, too, while
+ * nothing changes: a change tells the kernel that they are stale (tfs_fuse_changed). Listings do
+ * until the first change. Names of directories live for TIMEOUT, and tfs_fuse_invalidate tells of
+ * their attributes; one that vanished answers ESTALE, and the kernel looks it up again. Names that
+ * are absent are never kept.
  */
 #include "fs/mount/requests.h"
 
@@ -325,14 +326,18 @@ struct filling {
     fuse_req_t req;
     char *data;
     size_t size, used;
+    bool plus; /* with attributes */
 };
 
 static bool fill_entry(void *arg, const struct tfs_dirent *entry)
 {
     struct filling *f = arg;
     size_t left = f->size - f->used;
-    size_t need = fuse_add_direntry(f->req, f->data + f->used, left, entry->name, &entry->st,
-                                    (off_t)entry->next);
+    const struct fuse_entry_param param = entry_of(f->req, &entry->attr);
+    const off_t next = (off_t)entry->next;
+    size_t need =
+        f->plus ? fuse_add_direntry_plus(f->req, f->data + f->used, left, entry->name, &param, next)
+                : fuse_add_direntry(f->req, f->data + f->used, left, entry->name, &param.attr, next);
 
     if (need > left)
         return false;
@@ -351,13 +356,11 @@ static void on_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
     fuse_reply_open(req, fi);
 }
 
-static void on_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
-                       struct fuse_file_info *fi)
+static void read_directory(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus)
 {
-    struct filling f = {.req = req, .data = malloc(size), .size = size};
+    struct filling f = {.req = req, .data = malloc(size), .size = size, .plus = plus};
     int result = -ENOMEM;
 
-    (void)fi;
     if (f.data != NULL)
         result = tfs_session_read_directory(session_of(req), ino, (uint64_t)offset, fill_entry, &f);
     if (result < 0)
@@ -367,18 +370,32 @@ static void on_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset
     free(f.data);
 }
 
+static void on_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+                       struct fuse_file_info *fi)
+{
+    (void)fi;
+    read_directory(req, ino, size, offset, false);
+}
+
+static void on_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+                           struct fuse_file_info *fi)
+{
+    (void)fi;
+    read_directory(req, ino, size, offset, true);
+}
+
 /* ---- the beginning --------------------------------------------------------------------------- */
 
 static void on_init(void *userdata, struct fuse_conn_info *conn)
 {
     struct tfs_fuse_requests *requests = userdata;
-    const unsigned wanted =
-        FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ;
+    const unsigned wanted = FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_PARALLEL_DIROPS |
+                            FUSE_CAP_ASYNC_READ | FUSE_CAP_READDIRPLUS;
 
     conn->want |= conn->capable & wanted;
-    /* No page of a file is ever stale. A listing with attributes keeps names of a moment. */
-    conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO |
-                              FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_WRITEBACK_CACHE);
+    /* No page of a file is ever stale. */
+    conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA |
+                              FUSE_CAP_WRITEBACK_CACHE);
     conn->time_gran = 1;
     conn->max_read = requests->max_read; /* libfuse refuses the mount where this and -o differ */
     requests->initialized = true;
@@ -406,6 +423,7 @@ const struct fuse_lowlevel_ops tfs_fuse_operations = {
     .release = on_release,
     .opendir = on_opendir,
     .readdir = on_readdir,
+    .readdirplus = on_readdirplus,
     .fsyncdir = on_fsync,
     .statfs = on_statfs,
 };

@@ -25,15 +25,20 @@ struct listing {
     int result; /* negative: what is in the directory cannot be found out now */
 };
 
+static bool give_one(struct listing *l, const struct tfs_dirent *entry)
+{
+    if (!l->give(l->arg, entry))
+        return false;
+    l->offset = entry->next;
+    return true;
+}
+
 static bool give_entry(struct listing *l, const char *name, uint64_t next, uint64_t id, mode_t type)
 {
     const struct tfs_dirent entry = {
-        .name = name, .next = next, .st = {.st_ino = id, .st_mode = type}};
+        .name = name, .next = next, .attr.st = {.st_ino = id, .st_mode = type}};
 
-    if (!l->give(l->arg, &entry))
-        return false;
-    l->offset = next;
-    return true;
+    return give_one(l, &entry);
 }
 
 /* `.` and `..`. */
@@ -58,7 +63,10 @@ static bool give_named(struct listing *l, const struct tfs_node *node, const cha
                        uint64_t next)
 {
     const mode_t type = tfs_node_is_directory(node) ? S_IFDIR : S_IFREG;
+    struct tfs_dirent entry = {.name = name, .next = next};
 
+    if (tfs_ops_attr_listed(l->s, node, &entry.attr))
+        return give_one(l, &entry);
     return give_entry(l, name, next, tfs_node_id(node), type);
 }
 

@@ -76,7 +76,7 @@ static int find_size(struct tfs_session *s, struct tfs_need *need, const struct 
     struct tfs_view view = {branch->save, tfs_store_shown(branch->store), *node, tfs_node_id(node),
                             0};
     int result = tfs_views_size(&s->views, &view, size);
-    if (result != -EAGAIN)
+    if (result != -EAGAIN || need == NULL)
         return result;
     struct tfs_blob *blob = NULL;
     result = tfs_ops_bytes(s, need, node, &blob, &view.stamp);
@@ -149,7 +149,7 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
     int result = 0;
 
     *attr = (struct tfs_attr){
-        .id = id, .changing = unborn != NULL, .lasts = !file || tfs_ops_is_quiet(s)};
+        .id = id, .changing = unborn != NULL, .lasts = !file || s->quiet};
     if (file && unborn == NULL)
         result = find_size(s, need, node, &size);
     if (result < 0)
@@ -161,6 +161,18 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
     fill_times(s, id, unborn, &attr->st);
     fill_size(&attr->st, size);
     return 0;
+}
+
+/* Only while the kernel may keep it: it takes a listing for one of the moment when it gets it. */
+bool tfs_ops_attr_listed(struct tfs_session *s, const struct tfs_node *node, struct tfs_attr *attr)
+{
+    const uint64_t id = tfs_node_id(node);
+    const bool file = !tfs_node_is_directory(node);
+
+    if (!s->quiet ||
+        (file && (tfs_views_stamp(&s->views, id) != 0 || tfs_views_have_met(&s->views, id))))
+        return false;
+    return tfs_ops_attr_node(s, NULL, node, attr) == 0 && attr->lasts;
 }
 
 void tfs_ops_attr_draft(const struct tfs_draft *draft, struct tfs_attr *attr)

@@ -181,7 +181,7 @@ static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
     int64_t next = tfs_rest_tick(branch, now, last);
     if (s->retry_at != 0 && s->retry_at <= now)
         tfs_ops_check_left(s, false);
-    next = tfs_sooner(next, s->retry_at);
+    next = tfs_sooner(tfs_sooner(next, s->retry_at), tfs_ops_begin_quiet(s, now));
     pthread_mutex_unlock(&s->lock);
     tell_stale(branch);
     return next;

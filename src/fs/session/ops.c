@@ -361,15 +361,21 @@ void tfs_ops_end_quiet(struct tfs_session *s)
         return;
     s->told = stamp;
     s->quiet_at = tfs_now_ms() + s->options.linger_ms;
-    if (s->quiet && s->events.changed != NULL)
-        s->events.changed(s->events.caches);
     s->quiet = false;
+    if (s->listings > 0 && s->events.changed != NULL)
+        s->events.changed(s->events.caches);
+    s->listings -= s->listings > 0;
 }
 
-bool tfs_ops_is_quiet(struct tfs_session *s)
+int64_t tfs_ops_begin_quiet(struct tfs_session *s, int64_t now)
 {
-    s->quiet = s->quiet || tfs_now_ms() >= s->quiet_at;
-    return s->quiet;
+    if (!s->quiet && now >= s->quiet_at) {
+        s->quiet = true;
+        s->listings = TFS_LISTINGS_LATE;
+        if (s->events.changed != NULL)
+            s->events.changed(s->events.caches);
+    }
+    return s->quiet ? 0 : s->quiet_at;
 }
 
 static int run(struct tfs_session *s, tfs_attempt_fn attempt, void *call, unsigned looks)

@@ -87,9 +87,10 @@ struct tfs_session {
     struct tfs_inodes inodes;
     struct tfs_rejected rejected;
 
-    bool quiet;       /* the kernel keeps names: it is told of the next change */
-    int64_t quiet_at; /* when that begins, if nothing changes until then */
-    uint64_t told;    /* the last change that it knows of: tfs_views_last_stamp */
+    bool quiet;        /* the kernel keeps names: it is told of the next change */
+    unsigned listings; /* so many changes are told, because a listing of before may come late */
+    int64_t quiet_at;  /* when that begins, if nothing changes until then */
+    uint64_t told;     /* the last change that was seen: tfs_views_last_stamp */
     int64_t retry_at; /* when drafts that lost their handle are looked for; 0: none did */
     struct {
         uint64_t id, version; /* of the file that could not be read last, and its document */
@@ -161,10 +162,13 @@ int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
  * a file is opened or open, whose size the kernel was told before. */
 int tfs_ops_run_as_read(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
 
-/* If something changed, the front end hears that the names that it kept are stale: once, until it
- * is quiet again. Before the lock is given up. */
+/* If something changed, the front end hears that the names that it kept are stale: before the lock
+ * is given up. The kernel takes a listing for one of the moment when it gets to reading it, so it is
+ * told of some changes more, and again when it is quiet. */
+#define TFS_LISTINGS_LATE 8
 void tfs_ops_end_quiet(struct tfs_session *s);
-bool tfs_ops_is_quiet(struct tfs_session *s);
+/* Returns when to ask again; 0: it is quiet. */
+int64_t tfs_ops_begin_quiet(struct tfs_session *s, int64_t now);
 
 /* Chunks of `doc` could not be fetched, because another program changed them: 0 when the store has
  * looked at the save since, and the verb is to be tried again; or -ESTALE. Without the lock. */
@@ -189,11 +193,14 @@ int tfs_ops_await_answer(struct tfs_need *need, struct tfs_sparse *pages);
 
 /* ---- op_stat.c ------------------------------------------------------------------------------- */
 
-/* What a name of the schema shows now, with the computed id. need: may be NULL for a directory. */
+/* What a name of the schema shows now, with the computed id. need: may be NULL for a directory;
+ * of a file it is -EAGAIN then where its size is not known without its text. */
 int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                       struct tfs_attr *attr);
 int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                  struct tfs_attr *attr);
+/* The same in a listing: is it known, and may it be kept? */
+bool tfs_ops_attr_listed(struct tfs_session *s, const struct tfs_node *node, struct tfs_attr *attr);
 
 /* The inode's size for who has this draft of it open. */
 void tfs_ops_attr_draft(const struct tfs_draft *draft, struct tfs_attr *attr);

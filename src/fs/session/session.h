@@ -171,8 +171,8 @@ void tfs_session_release(struct tfs_session *session, struct tfs_handle *handle)
 /* ---- directories ---- */
 struct tfs_dirent {
     const char *name;
-    uint64_t next;  /* offset that continues behind this entry */
-    struct stat st; /* st_ino and the type in st_mode */
+    uint64_t next;        /* offset that continues behind this entry */
+    struct tfs_attr attr; /* as of a lookup; id 0: only st_ino and the type in st_mode */
 };
 
 /* Gives one entry; returns false when the caller's buffer is full (the entry is then not taken). */
