@@ -302,6 +302,9 @@ names_are_kept_until_something_is_written() {
     ls -lR "$M" >"$D/first"
     same 'listed again' "$(asked READDIR ls -lR "$M") $(asked LOOKUP ls -lR "$M")" '0 0'
     want cmp "$D/first" "$D/out"
+    same 'a short text comes with its open' "$(asked READ cat "$M/chunks/$C2/palette.txt")" 0
+    want [ -s "$D/out" ]
+    same 'and once' "$(asked READ cat "$M/chunks/$C2/palette.txt") $(asked GETATTR stat "$M/chunks/$C2/palette.txt")" '0 0'
     echo "$V,base:written" >>"$M/chunks/$C/voxels.csv"
     want [ "$(asked LOOKUP stat "$M/chunks/$C/voxels.csv" "$M/chunks/$C2/raw.bin")" -ge 2 ]
     want [ "$(asked READDIR ls "$M/chunks")" -ge 1 ]

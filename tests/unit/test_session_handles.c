@@ -481,10 +481,8 @@ static void count_change(void *arg)
 static void open_counting(unsigned linger_ms)
 {
     const struct tfs_events events = {.changed = count_change};
-    const struct tfs_session_options options = {.scratch_limit = 1 << 20,
-                                                .cache_limit = 1 << 20,
-                                                .linger_ms = linger_ms,
-                                                .exit_fd = -1};
+    const struct tfs_session_options options = {
+        .scratch_limit = 1 << 20, .cache_limit = 1 << 20, .linger_ms = linger_ms, .exit_fd = -1};
     struct tfs_error err = {0};
 
     tfs_session_close(session);

@@ -130,6 +130,8 @@ int tfs_fuse_open(const struct tfs_mount_options *options, const char *source, b
         return err->code;
     }
     fuse->wanted = wanted;
+    fuse->requests.se = fuse->se;
+    pthread_mutex_init(&fuse->requests.giving, NULL);
     fuse->requests.max_read = options->max_read;
     fuse->requests.read_ahead = arrays && wanted > 1;
     hold_signals(fuse);
@@ -263,6 +265,7 @@ void tfs_fuse_close(struct tfs_fuse *fuse)
     fuse_session_destroy(fuse->se);
     for (unsigned i = 0; i < fuse->wanted; i++)
         free(fuse->servers[i].buf.mem);
+    pthread_mutex_destroy(&fuse->requests.giving);
     free(fuse);
 }
 

@@ -197,6 +197,22 @@ struct waiting_open {
     struct fuse_file_info fi;
 };
 
+/* The pages of the file, before its READs: a page that a READ holds would be waited for, and with
+ * all threads here nobody would answer it. So nobody else may have the file open, and who opens it
+ * now waits for his answer. */
+static void give_text(struct tfs_fuse_requests *requests, fuse_ino_t ino, struct tfs_handle *handle)
+{
+    pthread_mutex_lock(&requests->giving);
+    struct tfs_blob *text = tfs_session_give_text(requests->session, handle);
+    if (text != NULL) {
+        struct fuse_bufvec bytes = FUSE_BUFVEC_INIT(text->size);
+        bytes.buf[0].mem = (void *)text->data;
+        (void)fuse_lowlevel_notify_store(requests->se, ino, 0, &bytes, (enum fuse_buf_copy_flags)0);
+    }
+    pthread_mutex_unlock(&requests->giving);
+    tfs_blob_unref(text);
+}
+
 static void open_now(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct tfs_handle *handle = NULL;
@@ -213,6 +229,8 @@ static void open_now(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     /* Nothing to flush for a handle that cannot have written. */
     fi->noflush = (fi->flags & O_ACCMODE) == O_RDONLY && (fi->flags & O_TRUNC) == 0;
     struct tfs_session *session = session_of(req);
+    if (keep)
+        give_text(fuse_req_userdata(req), ino, handle);
     if (fuse_reply_open(req, fi) == -ENOENT)
         tfs_session_release(session, handle);
 }
@@ -336,8 +354,9 @@ static bool fill_entry(void *arg, const struct tfs_dirent *entry)
     const struct fuse_entry_param param = entry_of(f->req, &entry->attr);
     const off_t next = (off_t)entry->next;
     size_t need =
-        f->plus ? fuse_add_direntry_plus(f->req, f->data + f->used, left, entry->name, &param, next)
-                : fuse_add_direntry(f->req, f->data + f->used, left, entry->name, &param.attr, next);
+        f->plus
+            ? fuse_add_direntry_plus(f->req, f->data + f->used, left, entry->name, &param, next)
+            : fuse_add_direntry(f->req, f->data + f->used, left, entry->name, &param.attr, next);
 
     if (need > left)
         return false;

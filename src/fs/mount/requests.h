@@ -4,6 +4,7 @@
 #ifndef TFS_FS_MOUNT_REQUESTS_H
 #define TFS_FS_MOUNT_REQUESTS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 struct tfs_session;
@@ -11,10 +12,12 @@ struct tfs_session;
 /* What libfuse hands to each request as its user data. */
 struct tfs_fuse_requests {
     struct tfs_session *session;
-    unsigned max_read; /* of struct tfs_mount_options */
-    bool read_ahead;   /* of arrays: another thread answers meanwhile */
-    bool names_last;   /* the kernel can be told that all names are stale */
-    bool initialized;  /* INIT was answered */
+    struct fuse_session *se;
+    pthread_mutex_t giving; /* a text to the kernel: no file is opened for reading meanwhile */
+    unsigned max_read;      /* of struct tfs_mount_options */
+    bool read_ahead;        /* of arrays: another thread answers meanwhile */
+    bool names_last;        /* the kernel can be told that all names are stale */
+    bool initialized;       /* INIT was answered */
 };
 
 struct fuse_lowlevel_ops;

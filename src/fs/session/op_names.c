@@ -240,11 +240,16 @@ int tfs_session_lookup(struct tfs_session *s, uint64_t parent, const char *name,
 
 void tfs_session_forget(struct tfs_session *s, uint64_t id, uint64_t count)
 {
+    struct tfs_view view = {.id = id};
+
     pthread_mutex_lock(&s->lock);
     struct tfs_inode *inode = id >= TFS_ID_TABLE ? tfs_inode_find(&s->inodes, id) : NULL;
     if (inode != NULL) {
         inode->refs -= count < inode->refs ? count : inode->refs;
         tfs_inode_drop(&s->inodes, inode);
+    } else if (tfs_node_of_id(id, &view.node) && view.node.store != TFS_STORE_ABOVE) {
+        view.save = tfs_ops_branch(s, &view.node)->save;
+        tfs_views_set_given(&s->views, &view, false);
     }
     pthread_mutex_unlock(&s->lock);
 }

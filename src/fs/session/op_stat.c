@@ -148,8 +148,7 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
     uint64_t size = unborn != NULL ? tfs_draft_size(unborn) : 0;
     int result = 0;
 
-    *attr = (struct tfs_attr){
-        .id = id, .changing = unborn != NULL, .lasts = !file || s->quiet};
+    *attr = (struct tfs_attr){.id = id, .changing = unborn != NULL, .lasts = !file || s->quiet};
     if (file && unborn == NULL)
         result = find_size(s, need, node, &size);
     if (result < 0)

@@ -91,7 +91,7 @@ struct tfs_session {
     unsigned listings; /* so many changes are told, because a listing of before may come late */
     int64_t quiet_at;  /* when that begins, if nothing changes until then */
     uint64_t told;     /* the last change that was seen: tfs_views_last_stamp */
-    int64_t retry_at; /* when drafts that lost their handle are looked for; 0: none did */
+    int64_t retry_at;  /* when drafts that lost their handle are looked for; 0: none did */
     struct {
         uint64_t id, version; /* of the file that could not be read last, and its document */
     } unreadable;
@@ -163,8 +163,8 @@ int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
 int tfs_ops_run_as_read(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
 
 /* If something changed, the front end hears that the names that it kept are stale: before the lock
- * is given up. The kernel takes a listing for one of the moment when it gets to reading it, so it is
- * told of some changes more, and again when it is quiet. */
+ * is given up. The kernel takes a listing for one of the moment when it gets to reading it, so it
+ * is told of some changes more, and again when it is quiet. */
 #define TFS_LISTINGS_LATE 8
 void tfs_ops_end_quiet(struct tfs_session *s);
 /* Returns when to ask again; 0: it is quiet. */

@@ -144,6 +144,9 @@ void tfs_session_setattr(struct tfs_session *session, uint64_t id, struct tfs_ha
  * once the name was looked up again there is an id that can be opened. */
 int tfs_session_open_file(struct tfs_session *session, uint64_t id, int flags,
                           struct tfs_handle **handle, bool *keep);
+/* The text of a file that was just opened for reading, to be given to the kernel: a reference.
+ * NULL: it has it, others have the file open, or READs shall ask for it. */
+struct tfs_blob *tfs_session_give_text(struct tfs_session *session, struct tfs_handle *handle);
 int tfs_session_create(struct tfs_session *session, uint64_t parent, const char *name, mode_t mode,
                        uid_t uid, gid_t gid, int flags, struct tfs_handle **handle,
                        struct tfs_attr *attr);

@@ -338,10 +338,36 @@ static void remember(struct tfs_views *views, const struct tfs_view *view, uint6
     if (stamp_of(views, view->id) == view->stamp) {
         struct tfs_size *place = size_place(views, view);
         if (place != NULL)
-            *place = (struct tfs_size){view->id, view->stamp, size};
+            *place = (struct tfs_size){view->id, view->stamp, size, false};
         if (blob != NULL)
             tfs_cache_add(&views->cache, view->id, view->stamp, blob);
     }
+    pthread_mutex_unlock(&views->lock);
+}
+
+/* NULL: another file has its place, or the file has changed. */
+static struct tfs_size *known_size(struct tfs_views *views, const struct tfs_view *view)
+{
+    struct tfs_size *place = size_place(views, view);
+
+    return place != NULL && place->id == view->id && place->stamp == view->stamp ? place : NULL;
+}
+
+bool tfs_views_is_given(struct tfs_views *views, const struct tfs_view *view)
+{
+    pthread_mutex_lock(&views->lock);
+    const struct tfs_size *place = known_size(views, view);
+    const bool given = place == NULL || place->given;
+    pthread_mutex_unlock(&views->lock);
+    return given;
+}
+
+void tfs_views_set_given(struct tfs_views *views, const struct tfs_view *view, bool given)
+{
+    pthread_mutex_lock(&views->lock);
+    struct tfs_size *place = known_size(views, view);
+    if (place != NULL)
+        place->given = given;
     pthread_mutex_unlock(&views->lock);
 }
 
@@ -349,8 +375,8 @@ int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *siz
 {
     pthread_mutex_lock(&views->lock);
     view->stamp = stamp_of(views, view->id);
-    const struct tfs_size *place = size_place(views, view);
-    bool known = place != NULL && place->id == view->id && place->stamp == view->stamp;
+    const struct tfs_size *place = known_size(views, view);
+    const bool known = place != NULL;
     if (known)
         *size = place->size;
     pthread_mutex_unlock(&views->lock);

@@ -19,9 +19,10 @@ struct tfs_size {
     uint64_t id;
     uint64_t stamp;
     uint64_t size;
+    bool given; /* the kernel has its text */
 };
 
-#define TFS_SIZES       ((size_t)1 << 18) /* 6 MB, used by and by */
+#define TFS_SIZES       ((size_t)1 << 18) /* 8 MB, used by and by */
 #define TFS_CHANGES_MAX ((size_t)1 << 18) /* about 30 MB */
 
 struct tfs_times {
@@ -121,6 +122,10 @@ bool tfs_views_in_ranges(struct tfs_views *views, struct tfs_view *view);
 /* Renders the `size` bytes at `offset`, or as many as there are. */
 int tfs_views_render_range(const struct tfs_view *view, uint64_t offset, uint64_t size,
                            struct tfs_blob **blob, struct tfs_error *err);
+/* Has the kernel got the text of the file as of view->stamp, until it forgets the file? Also true
+ * where that cannot be remembered. */
+bool tfs_views_is_given(struct tfs_views *views, const struct tfs_view *view);
+void tfs_views_set_given(struct tfs_views *views, const struct tfs_view *view, bool given);
 /* Bytes that are of no more use here. */
 void tfs_views_drop(struct tfs_views *views, uint64_t id, uint64_t stamp);
 
