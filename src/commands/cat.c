@@ -34,7 +34,7 @@ static void print_node(struct printing *p, const struct tfs_node *node, const ch
     struct tfs_error err = {0};
     struct tfs_buf out = {0};
     enum tfs_status status;
-    char about[TFS_CLI_PATH];
+    char about[TFS_CLI_NAME_MAX];
 
     if (file->lens->get(p->save, p->save->doc, tfs_node_at(p->save, node), &out, &err) ||
         tfs_buf_check(&out, &err)) {
@@ -85,7 +85,7 @@ static bool has_name_like(const struct printing *p, const struct tfs_node *node,
 /* What in the directory fits `pattern`: its first component, and below that the rest. */
 static void match_below(struct printing *p, const struct tfs_node *dir, const char *pattern)
 {
-    char first[NAME_MAX + 1], about[TFS_CLI_PATH];
+    char first[NAME_MAX + 1], about[TFS_CLI_NAME_MAX];
     const size_t length = strcspn(pattern, "/");
     const char *rest = pattern + length + strspn(pattern + length, "/");
     struct tfs_node node;
@@ -128,7 +128,7 @@ static void print_matches(struct printing *p, const char *pattern)
 {
     const struct tfs_node root = TFS_NODE_ROOT;
     struct tfs_error err = {0};
-    char about[TFS_CLI_PATH];
+    char about[TFS_CLI_NAME_MAX];
 
     while (pattern[0] == '/' || (pattern[0] == '.' && pattern[1] == '/'))
         pattern++;

@@ -198,7 +198,7 @@ uint64_t tfs_cli_text_max(struct tfs_save *save, const struct tfs_doc *doc,
                           const struct tfs_node *node);
 
 /* "SAVE/PATH": what sentences call a file of the save that is the first operand. Returns `out`. */
-#define TFS_CLI_PATH (2 * PATH_MAX)
-const char *tfs_cli_path(const struct tfs_cli *cli, const char *path, char out[TFS_CLI_PATH]);
+#define TFS_CLI_NAME_MAX (2 * PATH_MAX)
+const char *tfs_cli_path(const struct tfs_cli *cli, const char *path, char out[TFS_CLI_NAME_MAX]);
 
 #endif

@@ -136,7 +136,7 @@ static enum tfs_status list_notes(struct exporter *ex)
 /* Something of the save that cannot be read. */
 static enum tfs_status report(struct exporter *ex, const char *path, const struct tfs_error *err)
 {
-    char about[TFS_CLI_PATH];
+    char about[TFS_CLI_NAME_MAX];
     const enum tfs_status status = tfs_cli_report(ex->cli, tfs_cli_path(ex->cli, path, about), err);
 
     ex->status = tfs_status_worst(ex->status, status);

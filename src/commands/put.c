@@ -67,7 +67,7 @@ static enum tfs_status put_file(struct tfs_cli *cli, struct tfs_save *save, cons
     struct tfs_error err = {0};
     struct tfs_buf input = {0};
     struct tfs_node node;
-    char about[TFS_CLI_PATH];
+    char about[TFS_CLI_NAME_MAX];
     enum tfs_status status = tfs_cli_writable(cli, cli->operands[0], save);
 
     status = status ? status : tfs_cli_find_file(cli, save, path, false, &node);

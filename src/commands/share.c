@@ -266,9 +266,9 @@ uint64_t tfs_cli_text_max(struct tfs_save *save, const struct tfs_doc *doc,
     return most < TEXT_MAX ? most : TEXT_MAX;
 }
 
-const char *tfs_cli_path(const struct tfs_cli *cli, const char *path, char out[TFS_CLI_PATH])
+const char *tfs_cli_path(const struct tfs_cli *cli, const char *path, char out[TFS_CLI_NAME_MAX])
 {
-    snprintf(out, TFS_CLI_PATH, "%s/%s", cli->operands[0], path);
+    snprintf(out, TFS_CLI_NAME_MAX, "%s/%s", cli->operands[0], path);
     return out;
 }
 
@@ -296,7 +296,7 @@ static void find_like(struct tfs_save *save, char *path, char like[NAME_MAX + 1]
 static enum tfs_status say_missing(struct tfs_cli *cli, struct tfs_save *save, char *plain)
 {
     const bool chunk = cut_to_missing_chunk(save, plain);
-    char about[TFS_CLI_PATH], like[NAME_MAX + 1] = "";
+    char about[TFS_CLI_NAME_MAX], like[NAME_MAX + 1] = "";
 
     tfs_cli_path(cli, plain, about);
     if (!chunk)
@@ -310,7 +310,7 @@ enum tfs_status tfs_cli_find_file(struct tfs_cli *cli, struct tfs_save *save, co
                                   bool must_exist, struct tfs_node *node)
 {
     struct tfs_node found;
-    char plain[PATH_MAX], about[TFS_CLI_PATH];
+    char plain[PATH_MAX], about[TFS_CLI_NAME_MAX];
     struct tfs_error err = {0};
     int result = plain_path(path, plain, sizeof(plain)) ? 0 : -ENOENT;
 

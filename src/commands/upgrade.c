@@ -18,7 +18,7 @@ static void say_refused(void *arg, const struct tfs_chunk *chunk, const char *wh
     struct tfs_node node = {
         .scope = TFS_SCOPE_CHUNK, .key = chunk->key, .slot = chunk->slot, .file = -1};
     struct tfs_buf path = {0};
-    char about[TFS_CLI_PATH];
+    char about[TFS_CLI_NAME_MAX];
 
     tfs_tree_path(up->save, up->save->doc, &node, &path);
     tfs_buf_u8(&path, 0);

@@ -67,6 +67,8 @@ usage "a command that there is not, with help" 'there is no command unod; did yo
 usage "an unknown letter" 'no such option here: -x' info -x save
 usage "an unknown long option" 'no such option here: --nonsense' info --nonsense save
 usage "--delete with export" 'no such option here: --delete' export --delete save dir
+usage "an option of diff with merge" 'no such option here: --git' merge --git save save save
+usage "one of merge with diff" 'no such option here: --path' diff --path=save save save
 usage "-f with a command" 'no such option here: -f' info -f save
 usage "an option behind the operands" 'options stand before the operands: --stat' diff --stat save save2 --stat
 usage "one behind a save" 'options stand before the operands: --json' info save --json
