@@ -204,14 +204,13 @@ man: $(MAN) $(MAN8) ## the manual and a page for each command
 
 completions: $(COMPLETIONS)
 
-$(MAN_COMMANDS): $(BUILD)/man/terrainfs-%.1: terrainfs.1 VERSION scripts/man-page $(PROGRAM)
+$(BUILD)/man/terrainfs.1 $(MAN_COMMANDS): $(BUILD)/man/terrainfs%.1: terrainfs.1 scripts/man-page $(PROGRAM) debian/changelog
 	@mkdir -p $(@D)
-	scripts/man-page $* "$$($(PROGRAM) help $* | sed -n 's/^  $*  *//p')" $(VERSION) \
-		$(MAN_DATE) <terrainfs.1 >$@
+	scripts/man-page $(PROGRAM) $(MAN_DATE) $(patsubst -%,%,$*) <terrainfs.1 >$@
 
 vpath terrainfs-open.1 share
 vpath mount.terrainfs.8 share
-$(BUILD)/man/terrainfs.1 $(BUILD)/man/terrainfs-open.1 $(MAN8): $(BUILD)/man/%: % VERSION debian/changelog
+$(BUILD)/man/terrainfs-open.1 $(MAN8): $(BUILD)/man/%: % VERSION debian/changelog
 	@mkdir -p $(@D)
 	sed 's/@VERSION@/$(VERSION)/; s/@DATE@/$(MAN_DATE)/' $< >$@
 

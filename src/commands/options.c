@@ -267,8 +267,8 @@ static const struct own_option {
     {"upgrade", NO_VALUE, false, set_upgrade, "upgrade",
      "write edited parts in the newest version of the format of the save", 0},
     {"views", VALUE, false, set_views, "views=A+B",
-     "which files to show: all (default); voxels, grids or raw, each\n"
-     "without overlaps; arrays (a mount, export and import)",
+     "which files there are: all (default); voxels, grids or raw, each\n"
+     "without overlaps; arrays, for NumPy",
      TFS_CLI_VIEWS},
     {"backup", MAYBE_VALUE, false, set_backup, "backup[=DIR|no]",
      "keep databases for undo too; keep all in DIR; keep nothing (no)", 0},
@@ -276,13 +276,13 @@ static const struct own_option {
     {"remount", NO_VALUE, true, set_remount, "remount,ro", "make an existing mount read-only", 0},
     {"rw", NO_VALUE, true, set_rw, "rw", "mount for reading and writing (default)", 0},
     {"commit", VALUE, true, set_commit, "commit=WHEN",
-     "close: close() returns when the save is on disk;\n"
-     "auto (default): in a burst of edits when a journal has the edit",
+     "auto (default): close() returns when the save or, in a burst of\n"
+     "edits, its journal has the edit; close: when the save has it",
      0},
     {"scratch", VALUE, true, set_scratch, "scratch=SIZE",
      "room for files that are not part of the save (64M)", 0},
     {"cache", VALUE, true, set_cache, "cache=SIZE",
-     "memory for rendered files, and as much again for pictures (8M)", 0},
+     "memory for rendered files, and as much again for other caches (8M)", 0},
     {"threads", VALUE, true, set_threads, "threads=N",
      "requests served at once (0: one for each CPU, default)", 0},
     {"max_read", VALUE, true, set_max_read, "max_read=N",
