@@ -1,5 +1,6 @@
 /*
- * undo: the newest version of a save and the save change places; and what is kept (docs/undo.md).
+ * undo: the newest version of a save and the save change places; and what is kept
+ * (docs/journal.md, section 7).
  */
 #include "commands/cli.h"
 

@@ -1,6 +1,6 @@
 /*
  * What a commit replaces -> a version of the save in the user's state directory, and back
- * (docs/undo.md).
+ * (docs/journal.md, section 7).
  *
  * A save that is opened to be written has a keeper. It hears of every file before another one
  * takes its place, and gives the old one a second name, or copies it. A file that cannot be kept

@@ -1,5 +1,6 @@
 /*
- * What is in the versions of a save: their lists (docs/undo.md), and the save beside them.
+ * What is in the versions of a save: their lists (docs/journal.md, section 7), and the save beside
+ * them.
  *
  * A list is read as any other foreign file: a path in it leads nowhere but below the version and
  * below the save.

@@ -1,6 +1,6 @@
 /*
  * Where versions lie, and the list of what is in one: for undo/ and its tests only. The layout is
- * drawn in docs/undo.md.
+ * drawn in docs/journal.md, section 7.
  */
 #ifndef TFS_FORMATS_UNDO_VERSIONS_H
 #define TFS_FORMATS_UNDO_VERSIONS_H
