@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/print.h"
+#include "formats/containers/database/rows.h"
 
 enum chunk_flags {
     CHUNK_REMOVED = 1,
@@ -84,11 +85,14 @@ static uint64_t sum_of(const struct tfs_blob *blob, uint64_t seed)
     return blob == NULL ? seed : tfs_checksum(tfs_blob_span(blob), seed);
 }
 
+static uint64_t not_reserved(uint64_t sum)
+{
+    return sum > TFS_SUM_NONE ? sum : TFS_SUM_NONE + 1;
+}
+
 uint64_t tfs_record_sum(const struct tfs_blob *blob, const struct tfs_blob *extra, uint32_t tag)
 {
-    const uint64_t sum = sum_of(extra, sum_of(blob, tag) + (extra != NULL));
-
-    return sum > TFS_SUM_NONE ? sum : TFS_SUM_NONE + 1;
+    return not_reserved(sum_of(extra, sum_of(blob, tag) + (extra != NULL)));
 }
 
 uint64_t tfs_record_sum_common(const struct tfs_doc *doc)
@@ -107,6 +111,8 @@ uint64_t tfs_record_sum_chunk(struct tfs_save *save, const struct tfs_chunk *chu
     if ((chunk->flags & TFS_CHUNK_UNREAD_ALL) == 0)
         return tfs_record_sum(chunk->blob, chunk->extra, chunk->tag);
     uint64_t sum = TFS_SUM_UNKNOWN;
+    if (tfs_container_is_database(save->container) && tfs_rows_sum(save, chunk, &sum))
+        return not_reserved(sum);
     if (tfs_chunks_fetch(save, &whole, 1, &ignored) == 1)
         sum = tfs_record_sum(whole.blob, whole.extra, whole.tag);
     if (whole.blob != chunk->blob)

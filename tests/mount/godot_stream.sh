@@ -24,6 +24,9 @@ for sql in sys.argv[3:]:
     db.execute(sql).fetchall()
 open(sys.argv[2] + "/held", "w").close()
 while not os.path.exists(sys.argv[2] + "/go"):
+    if os.path.exists(sys.argv[2] + "/more"):
+        db.execute(open(sys.argv[2] + "/more").read())
+        os.unlink(sys.argv[2] + "/more")
     time.sleep(0.02)
 db.execute("ROLLBACK")' "$S" "$D" "$@" 9>&- &
     holder=$!
@@ -72,6 +75,22 @@ locked_for_good() {
     hold 'BEGIN IMMEDIATE'
     errno_of "$M/chunks/$C/channels/data5.txt" 'fill 9
 '
+    down 3
+    let_go
+    differs ''
+    want "$TFS_BIN" import "$D"/*.unsaved-* "$S"
+    differs "changed $C data5"
+}
+
+# At the end nobody can even read it, and import knows all the same what the edit replaced.
+unreadable_at_unmount() {
+    up
+    hold 'PRAGMA cache_size = 1' 'BEGIN IMMEDIATE'
+    same 'close' "$(errno_of "$M/chunks/$C/channels/data5.txt" 'fill 9
+')" EBUSY
+    echo 'UPDATE blocks SET vb = zeroblob(100000)' >"$D/sql"
+    want mv "$D/sql" "$D/more"
+    want soon [ ! -e "$D/more" ]
     down 3
     let_go
     differs ''
@@ -256,6 +275,7 @@ levels database
 try 'database: locked, and saved later' locked_while_writing
 try 'database: locked, and saved at unmount' locked_until_unmount
 try 'database: locked until the end' locked_for_good
+try 'database: not even read at the end' unreadable_at_unmount
 try 'database: locked against readers' locked_while_reading
 try 'database: locked against a listing' locked_while_listing
 try 'database: changed by others' changed_outside

@@ -84,6 +84,9 @@ int tfs_rows_reload(struct tfs_save *save, struct tfs_error *err);
 size_t tfs_rows_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
                       struct tfs_error *err);
 
+/* What tfs_record_sum says of an unread chunk as it was fetched first; false: it was not. */
+bool tfs_rows_sum(const struct tfs_save *save, const struct tfs_chunk *chunk, uint64_t *sum);
+
 /* Puts all that the database at the path `from` holds into the save, in one transaction. */
 int tfs_rows_restore(struct tfs_save *save, const char *from, struct tfs_error *err);
 

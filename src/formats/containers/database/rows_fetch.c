@@ -8,32 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <zlib.h>
-
+#include "base/hash.h"
 #include "formats/containers/database/rows_state.h"
 
 /* ---- what was fetched ------------------------------------------------------------------------ */
 
-uint32_t tfs_rows_checksum(struct tfs_span bytes)
+static uint64_t sum_of(const struct tfs_blob *blob, uint64_t seed)
 {
-    return bytes.size == 0 ? 0 : (uint32_t)crc32_z(0, bytes.data, bytes.size);
-}
-
-static uint32_t checksum(const struct tfs_blob *blob)
-{
-    return tfs_rows_checksum(tfs_blob_span(blob));
-}
-
-/* NULL and no bytes are two things. */
-static uint32_t size_of(const struct tfs_blob *blob)
-{
-    return blob == NULL ? UINT32_MAX : (uint32_t)blob->size;
+    return blob == NULL ? 0 : tfs_checksum(tfs_blob_span(blob), seed);
 }
 
 static struct tfs_row_print print_of(const struct tfs_row *row, uint64_t reading)
 {
-    return (struct tfs_row_print){reading, size_of(row->value), checksum(row->value),
-                                  size_of(row->extra), checksum(row->extra)};
+    const uint64_t value = sum_of(row->value, 0);
+
+    return (struct tfs_row_print){reading, value, sum_of(row->extra, value + 1)};
 }
 
 /* False: it was not fetched in its reading. */
@@ -99,8 +88,18 @@ bool tfs_rows_as_before(struct tfs_rows *own, const struct tfs_chunk *before,
     /* What nobody looked at, nobody knows another way. */
     if (!find_print(own, before, &print))
         return true;
-    return extra ? print.extra_size == size_of(now) && print.extra_crc == checksum(now)
-                 : print.value_size == size_of(now) && print.value_crc == checksum(now);
+    return extra ? print.extra == sum_of(now, print.value + 1) : print.value == sum_of(now, 0);
+}
+
+bool tfs_rows_sum(const struct tfs_save *save, const struct tfs_chunk *chunk, uint64_t *sum)
+{
+    struct tfs_row_print print;
+
+    if (chunk->blob != NULL || chunk->extra != NULL ||
+        !find_print(tfs_rows_of(save), chunk, &print))
+        return false;
+    *sum = print.extra != 0 ? print.extra : print.value;
+    return true;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/temporary.h"
 #include "formats/containers/database/rows_state.h"
 
@@ -35,10 +36,7 @@ bool tfs_rows_kept_print(struct tfs_rows *own, const struct tfs_chunk *chunk,
     pthread_mutex_lock(&own->memory);
     const struct tfs_row_kept *kept = find(own, chunk);
     if (kept != NULL)
-        *print = (struct tfs_row_print){.reading = tfs_rows_reading(chunk),
-                                        .value_size = kept->size,
-                                        .value_crc = kept->crc,
-                                        .extra_size = UINT32_MAX};
+        *print = (struct tfs_row_print){.reading = tfs_rows_reading(chunk), .value = kept->sum};
     pthread_mutex_unlock(&own->memory);
     return kept != NULL;
 }
@@ -54,7 +52,7 @@ static int read_bytes(const struct tfs_rows *own, const struct tfs_row_kept *kep
     buf.size += room == NULL ? 0 : kept->size;
     if (result < 0)
         tfs_fail(err, result, "what an edit made cannot be read back: %s", strerror(-result));
-    else if (tfs_buf_check(&buf, err) == 0 && tfs_rows_checksum(tfs_buf_span(&buf)) != kept->crc)
+    else if (tfs_buf_check(&buf, err) == 0 && tfs_checksum(tfs_buf_span(&buf), 0) != kept->sum)
         tfs_fail(err, -EIO, "what an edit made was damaged in its temporary file");
     else if (err->code == 0)
         tfs_blob_copy(tfs_buf_span(&buf), bytes, err);
@@ -101,7 +99,7 @@ static bool put_aside(struct tfs_rows *own, struct tfs_chunk *chunk, struct tfs_
     if (!k->open || tfs_temporary_write(k->fd, k->end, bytes) < 0)
         return false;
     k->chunks[k->count] =
-        (struct tfs_row_kept){k->end, (uint32_t)bytes.size, tfs_rows_checksum(bytes)};
+        (struct tfs_row_kept){k->end, tfs_checksum(bytes, 0), (uint32_t)bytes.size};
     chunk->own = KEPT | k->count++;
     k->end += bytes.size;
     k->pending++;

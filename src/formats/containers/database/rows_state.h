@@ -15,17 +15,18 @@ struct tfs_row {
     struct tfs_blob *value, *extra;
 };
 
-/* What was fetched of a row, in few bytes. */
+/* What was fetched of a row, in few bytes: checksums, that of the second value with the first one
+ * plus 1 as its seed. NULL has 0. */
 struct tfs_row_print {
     uint64_t reading; /* the reading it belongs to; 0: nothing was fetched */
-    uint32_t value_size, value_crc;
-    uint32_t extra_size, extra_crc;
+    uint64_t value, extra;
 };
 
 /* The same of what an edit made and the document does not hold (rows_kept.c). */
 struct tfs_row_kept {
     uint64_t offset; /* in the temporary file, or where it is in the database */
-    uint32_t size, crc;
+    uint64_t sum;
+    uint32_t size;
 };
 
 struct tfs_rows_kept {
@@ -76,7 +77,6 @@ int tfs_rows_find(struct tfs_rows *own, struct tfs_key key, struct tfs_row *row,
 void tfs_row_release(struct tfs_row *row);
 /* Looks at the tables again. ESTALE: they say another thing about all rows. */
 int tfs_rows_check_layout(struct tfs_rows *own, struct tfs_error *err);
-uint32_t tfs_rows_checksum(struct tfs_span bytes);
 /* The bytes of a chunk that an edit made and no commit has written yet: 1; 0: they are not such.
  * Needs no lock. */
 int tfs_rows_kept_bytes(struct tfs_rows *own, const struct tfs_chunk *chunk,
