@@ -273,6 +273,30 @@ set_aside_while_mounted() {
     block_is "$V" base:one
 }
 
+has_two_lines() {
+    [ "$(grep -c "edits that waited for it are in" "$1")" = 2 ]
+}
+
+# What is set aside later has a directory of its own, and both are named at the end.
+set_aside_twice() {
+    cp "$PRISTINE" "$D/other"
+    want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
+    cp "$D/other" "$D/third"
+    want "$TFS_BIN" put "$D/third" "chunks/$C/voxels.csv" <<<'x,y,z,block'
+    up
+    hold
+    edit base:one
+    behind_its_back cp "$D/other" "$S"
+    want soon grep -q "edits that waited for it are in $S.unsaved-" "$M/.terrainfs/errors.log"
+    hold
+    edit base:two
+    behind_its_back cp "$D/third" "$S"
+    want soon has_two_lines "$M/.terrainfs/errors.log"
+    down 3
+    same 'directories that are named' "$(grep -o "$S.unsaved-[-0-9]*" "$D/umount.err" | sort -u)" \
+        "$(find "$D" -name '*.unsaved-*' -type d | sort)"
+}
+
 # The same program wrote what was there: nothing was changed.
 touched_while_mounted() {
     up
@@ -481,6 +505,7 @@ try 'a full disk when a journal is to be set aside: it stays, and nothing else' 
 try 'of what was set aside import takes what nobody changed' foreign_chunk_by_chunk
 try 'and a move as a whole' foreign_move
 try 'another program writes while edits wait: they are set aside' set_aside_while_mounted
+try 'a second one is named, too' set_aside_twice
 try 'a program that writes the same save again is none' touched_while_mounted
 try 'a torn end was never accepted' torn_end
 try 'damage is said, what is before it is restored' damaged_middle

@@ -266,11 +266,16 @@ static void sort_common(struct taking *t, const struct tfs_doc *old, const struc
                     ours->common);
 }
 
-/* The sentence stays until the end: `umount` says it. */
+/* The sentence stays until the end, behind those of before: `umount` says them. */
 static void say(struct tfs_store *store, const struct tfs_error *sentence)
 {
-    free(store->left);
-    store->left = strdup(sentence->text);
+    char *before = store->left;
+
+    if (tfs_print(&store->left, "%s%s%s", before != NULL ? before : "", before != NULL ? "; " : "",
+                  sentence->text) < 0)
+        store->left = before;
+    else
+        free(before);
     tfs_store_log(store, sentence);
 }
 
