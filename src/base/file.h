@@ -88,7 +88,7 @@ int tfs_file_changed(const char *path, const struct stat *st, struct tfs_error *
 int tfs_file_writable(const char *path, struct tfs_error *err);
 
 /* Removes temp files of `path` that a killed process left: `.NAME.terrainfs-` and six letters or
- * digits, regular, locked by nobody. To be called under the lock of `path`. */
+ * digits, regular, locked by nobody. To be called under the lock of `path`, or where it is new. */
 void tfs_file_remove_strays(const char *path);
 /* Is there one of which `is`, which may read it, says so? */
 bool tfs_file_find_stray(const char *path, bool (*is)(void *arg, int fd), void *arg);

@@ -219,26 +219,39 @@ void tfs_replacement_cancel(struct tfs_replacement *r)
         release(r);
 }
 
-static int create_temp(struct tfs_replacement *r, struct tfs_error *err)
+/* Makes it, and locks it. EEXIST: another one has that name, or it was taken for a stray between
+ * the two. */
+static int create_locked(struct tfs_replacement *r)
 {
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    struct stat st;
+
+    r->fd = openat(r->directory, r->temp, flags, 0600);
+    if (r->fd < 0)
+        return -errno;
+    const int locked = flock(r->fd, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno;
+    if (locked == 0 && fstat(r->fd, &st) == 0 && st.st_nlink > 0)
+        return 0;
+    unlinkat(r->directory, r->temp, 0);
+    close(r->fd);
+    r->fd = -1;
+    return locked == 0 || locked == -EWOULDBLOCK ? -EEXIST : locked;
+}
+
+static int create_temp(struct tfs_replacement *r, struct tfs_error *err)
+{
     size_t prefix = strlen(r->temp);
     unsigned char random[LETTERS];
+    int result = -EEXIST;
 
-    for (int i = 0; i < NAME_TRIES && r->fd < 0; i++) {
+    for (int i = 0; i < NAME_TRIES && result == -EEXIST; i++) {
         if (getrandom(random, sizeof(random), 0) != sizeof(random))
             return tfs_fail_errno(err, "no random name could be made");
         for (size_t n = 0; n < LETTERS; n++)
             r->temp[prefix + n] = letters[random[n] % (sizeof(letters) - 1)];
-        r->fd = openat(r->directory, r->temp, flags, 0600);
-        if (r->fd < 0 && errno != EEXIST)
-            break;
+        result = create_locked(r);
     }
-    if (r->fd < 0)
-        return fail_write(r, errno, err);
-    if (flock(r->fd, LOCK_EX | LOCK_NB) < 0)
-        return tfs_fail_errno(err, "the new copy cannot be locked");
-    return 0;
+    return result < 0 ? fail_write(r, -result, err) : 0;
 }
 
 static int prepare(struct tfs_replacement *r, const char *path, struct tfs_error *err)

@@ -98,6 +98,7 @@ int tfs_output_open(const char *path, const struct tfs_output_kind *kind, const 
     if (tfs_output_resolve(path, resolved, err) < 0 || open_old(resolved, kind, &out->old, err) < 0)
         return err->code;
     const bool there = out->old.fd >= 0;
+    tfs_file_remove_strays(resolved);
     if (tfs_replacement_open(resolved, there ? &out->old : NULL, &out->file, err) < 0) {
         tfs_file_close(&out->old);
         return err->code;

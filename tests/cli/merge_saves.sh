@@ -47,7 +47,16 @@ for prefer in theirs base; do
     holds cosmic_reach "$prefer stays" $prefer
 done
 cp o.before o
+touch .result.terrainfs-killed .result.conflicts.csv.terrainfs-killed
+exec 8>.result.terrainfs-writes
+flock 8
 merge 1 "-o OUT" b o t -o result
+[ ! -e .result.terrainfs-killed ] && [ ! -e .result.conflicts.csv.terrainfs-killed ]
+ok "what a killed merge left goes"
+[ -e .result.terrainfs-writes ]
+ok "what is being written stays"
+exec 8>&-
+rm .result.terrainfs-writes
 same o o.before "ours is as it was"
 mv o.before old.o && mv result o && rm -f o.conflicts.csv && mv result.conflicts.csv o.conflicts.csv && mv old.o o.before
 holds cosmic_reach "the result is in OUT, its conflicts beside it"

@@ -460,6 +460,8 @@ int tfs_whole_file_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_
         return err->code;
     if (over != NULL)
         file = target->file;
+    else
+        tfs_file_remove_strays(path);
     if (tfs_replacement_open(over != NULL ? over->path : path, over != NULL ? &file : NULL, &r,
                              err) < 0)
         return err->code;
