@@ -517,48 +517,6 @@ static void spoil_journal(off_t at)
     close(fd);
 }
 
-static void keep_copy(struct tfs_buf *bytes)
-{
-    FILE *file = fopen(journal_path(), "rb");
-    int c;
-
-    while ((c = fgetc(file)) != EOF)
-        tfs_buf_u8(bytes, (uint8_t)c);
-    fclose(file);
-}
-
-static void put_copy(struct tfs_buf *bytes)
-{
-    FILE *file = fopen(journal_path(), "wb");
-
-    ck_assert_uint_eq(fwrite(bytes->data, 1, bytes->size, file), bytes->size);
-    fclose(file);
-    tfs_buf_release(bytes);
-}
-
-/* A crash between the rewrite and the end of the journal. */
-START_TEST(journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_aside)
-{
-    struct tfs_buf journal = {0};
-
-    ck_assert(keeps_journals(_i));
-    leave_edit(_i, UINT32_MAX);
-    keep_copy(&journal);
-    recover_as(TFS_LOCK_EXCLUSIVE);
-    ck_assert_ptr_nonnull(strstr(notice, "1 edit until"));
-    ck_assert(!has_journal());
-    put_copy(&journal);
-    recover_as(TFS_LOCK_NONE);
-    ck_assert_str_eq(notice, "");
-    ck_assert(has_journal());
-    const size_t beside = files_beside(); /* BeamNG's sidecar may be among them */
-    recover_as(TFS_LOCK_EXCLUSIVE);
-    ck_assert_str_eq(notice, "");
-    ck_assert(!has_journal());
-    ck_assert_uint_eq(files_beside(), beside - 1);
-}
-END_TEST
-
 /* Writes the document to a new file, which then says what it says. */
 static void write_elsewhere(struct tfs_save *save, struct tfs_doc *doc)
 {
@@ -893,8 +851,6 @@ static Suite *suite(void)
             continue;
         tcase_add_loop_test(c, edits_are_checked_once_when_they_go_from_the_journal_into_the_save,
                             i, i + 1);
-        tcase_add_loop_test(
-            c, journal_whose_edits_the_save_holds_is_removed_and_nothing_is_set_aside, i, i + 1);
         tcase_add_loop_test(c, save_that_is_written_elsewhere_has_the_edits_in_its_journal, i,
                             i + 1);
         tcase_add_loop_test(c, journal_of_a_save_that_is_gone_stays_and_is_named, i, i + 1);

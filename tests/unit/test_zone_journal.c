@@ -201,8 +201,6 @@ START_TEST(one_region_read_alone_is_not_shown_edits_that_are_not_its_own)
 }
 END_TEST
 
-static const struct tfs_container *looked_at;
-
 /* A journal of `edit`, which is made of `save`. */
 static void leave_record(void)
 {
@@ -265,41 +263,6 @@ START_TEST(journal_of_an_earlier_version_and_a_later_one_are_both_brought_in)
         ck_assert(second != NULL && strncmp(notice, second + 2, 6) == 0);
     }
     ck_assert(!exists(JOURNAL) && !exists(EARLIER));
-}
-END_TEST
-
-static int32_t region_asked; /* its x */
-static int turns;
-
-static size_t count_turns(struct tfs_save *of, struct tfs_chunk *chunks, size_t count,
-                          struct tfs_error *why)
-{
-    const int32_t region = chunks->key.x < 0 ? -1 : 0;
-
-    turns += turns == 0 || region != region_asked;
-    region_asked = region;
-    return looked_at->fetch(of, chunks, count, why);
-}
-
-/* In the order of chunks, those of the two regions lie between one another. */
-START_TEST(regions_are_compared_with_a_journal_one_after_another)
-{
-    open_zone(TFS_LOCK_NONE);
-    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
-    put_text("chunks/-16_0_0/voxels.csv", "x,y,z,block\n-253,1,2,base:gold\n");
-    put_text("chunks/0_0_0/voxels.csv", "x,y,z,block\n3,1,2,base:gold\n");
-    put_text("chunks/-16_1_0/voxels.csv", "x,y,z,block\n-253,17,2,base:gold\n");
-    put_text("chunks/0_1_0/voxels.csv", "x,y,z,block\n3,17,2,base:gold\n");
-    leave_record();
-    open_only("zone", TFS_LOCK_NONE);
-    looked_at = save->container;
-    struct tfs_container looking = *looked_at;
-    looking.fetch = count_turns;
-    save->container = &looking;
-    ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
-    save->container = looked_at;
-    ck_assert_int_eq(turns, 2);
-    ck_assert(is_gold("chunks/-16_0_0/voxels.csv") && is_gold("chunks/0_0_0/voxels.csv"));
 }
 END_TEST
 
@@ -588,7 +551,6 @@ static Suite *zone_journal_suite(void)
     tcase_add_test(tcase, one_region_read_alone_is_not_shown_edits_that_are_not_its_own);
     tcase_add_test(tcase, journal_is_found_when_a_region_came_beside_the_folder_while_it_was_made);
     tcase_add_test(tcase, journal_of_an_earlier_version_and_a_later_one_are_both_brought_in);
-    tcase_add_test(tcase, regions_are_compared_with_a_journal_one_after_another);
     tcase_add_test(tcase, journal_of_another_zone_is_set_aside_whatever_the_zone_holds);
     tcase_add_loop_test(
         tcase, zone_journal_with_two_names_or_open_to_more_users_is_named_and_left_alone, 0, 2);

@@ -6,20 +6,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "formats/cells/cells.h"
 #include "formats/containers/file.h"
 
 /* ---- which edits ----------------------------------------------------------------------------- */
 
-/* Which entries of one record are taken: those of files that are ours and lack it, or those of
- * files of others. */
+/* Which entries of one record are taken: those of files that are ours and lack it. */
 struct choice {
     const struct tfs_recovery *r;
     struct tfs_edit *edit;
     size_t record;
-    bool theirs;
-    bool some, unnamed;
+    bool some, foreign, unnamed;
 };
 
 static bool takes(struct choice *c, const struct tfs_record_entry *entry)
@@ -30,7 +27,15 @@ static bool takes(struct choice *c, const struct tfs_record_entry *entry)
     const struct tfs_recover_file *file = tfs_recover_files_find(&c->r->files, key);
 
     c->unnamed = c->unnamed || (file == NULL && tfs_journal_shows(save, key));
-    return file != NULL && (c->theirs ? !file->ours : file->ours && c->record >= file->first);
+    c->foreign = c->foreign || (file != NULL && !file->ours);
+    return file != NULL && file->ours && c->record >= file->first;
+}
+
+/* Does the document say that already? Then the chunk keeps its number. */
+static bool is_said(const struct tfs_doc *doc, const struct tfs_record_entry *entry)
+{
+    return !entry->common && !entry->removed &&
+           tfs_chunk_same(tfs_doc_find(doc, entry->chunk.key), &entry->chunk);
 }
 
 static int put_taken(void *arg, const struct tfs_record_entry *entry, struct tfs_error *err)
@@ -41,7 +46,7 @@ static int put_taken(void *arg, const struct tfs_record_entry *entry, struct tfs
         return 0;
     if (entry->common && tfs_container_has_files(c->r->save->container))
         return tfs_fail(err, -EBADMSG, "the journal does not fit the save");
-    if (!takes(c, entry))
+    if (!takes(c, entry) || is_said(tfs_edit_doc(c->edit), entry))
         return 0;
     c->some = true;
     return tfs_record_put(c->edit, entry, err);
@@ -52,106 +57,17 @@ static int apply_record(struct tfs_recovery *r, struct choice *c, struct tfs_err
     struct tfs_span payload = r->text.records[c->record].payload;
     struct timespec when;
 
-    c->some = false;
+    c->some = c->foreign = false;
     if (tfs_recovery_skip_files(r, &payload, err) == 0 &&
         tfs_record_read(r->text.bytes, payload, put_taken, c, &when, err) == 0 && c->unnamed)
         tfs_fail(err, -EBADMSG, "a record of the journal does not name the file of a chunk");
-    if (err->code == 0 && c->some)
+    if (err->code < 0)
+        return err->code;
+    if (c->some || c->foreign)
         r->last = when;
-    return err->code;
-}
-
-/* ---- which the save lacks -------------------------------------------------------------------- */
-
-/* Does the save hold this chunk already? One that cannot be read is another one. */
-static bool holds(const struct tfs_recovery *r, const struct tfs_chunk *before,
-                  const struct tfs_chunk *after, struct tfs_error *err)
-{
-    struct tfs_blob *blob = NULL;
-    struct tfs_error why = {0};
-    bool same = false;
-
-    if (before == NULL || after == NULL || before->tag != after->tag ||
-        (before->flags & ~(uint32_t)TFS_CHUNK_UNREAD_ALL) != after->flags || after->extra != NULL)
-        return false;
-    if (tfs_chunk_load(r->save, before, &blob, &why) == 0)
-        same = tfs_blob_equal(blob, after->blob);
-    else if (why.code == -ENOMEM)
-        tfs_fail_memory(err);
-    tfs_blob_unref(blob);
-    return same;
-}
-
-/* A chunk of which two documents say different things; NULL: one of them has none. */
-struct change {
-    struct tfs_key file;
-    const struct tfs_chunk *before, *after;
-};
-
-struct changes {
-    const struct tfs_save *save;
-    struct change *items;
-    size_t count;
-    struct tfs_error *err;
-};
-
-static const struct tfs_chunk *either(const struct change *change)
-{
-    return change->after != NULL ? change->after : change->before;
-}
-
-static int add_change(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    struct changes *c = arg;
-    struct change *items = tfs_array_grow(c->items, c->count, sizeof(*items));
-    struct change added = {{0}, before, after};
-
-    if (items == NULL)
-        return tfs_fail_memory(c->err);
-    added.file = tfs_journal_file_of(c->save, either(&added)->key);
-    c->items = items;
-    c->items[c->count++] = added;
+    r->count += c->some;
+    r->foreign += c->foreign;
     return 0;
-}
-
-static int compare_changes(const void *a, const void *b)
-{
-    const struct change *left = a, *right = b;
-    const int order = tfs_key_compare(left->file, right->file);
-
-    return order != 0 ? order : tfs_key_compare(either(left)->key, either(right)->key);
-}
-
-static int sift_chunk(const struct tfs_recovery *r, const struct change *change,
-                      struct tfs_edit *edit, struct tfs_error *err)
-{
-    if (holds(r, change->before, change->after, err) || err->code < 0)
-        return err->code;
-    return change->after == NULL ? tfs_edit_remove(edit, change->before->key, err)
-                                 : tfs_edit_put(edit, change->after, err);
-}
-
-/* The save's document, with what `made` says otherwise: bytes that are the same are the save's.
- * File by file, because a file may have to be read whole for each chunk of it that is compared. */
-static int sift(const struct tfs_recovery *r, struct tfs_doc *made, struct tfs_doc **doc,
-                struct tfs_error *err)
-{
-    struct changes changes = {.save = r->save, .err = err};
-    struct tfs_edit edit;
-
-    if (tfs_edit_open(r->save->doc, &edit, err) < 0)
-        return err->code;
-    tfs_doc_diff(r->save->doc, made, add_change, &changes);
-    if (changes.count > 0)
-        qsort(changes.items, changes.count, sizeof(*changes.items), compare_changes);
-    for (size_t i = 0; i < changes.count && err->code == 0; i++)
-        sift_chunk(r, &changes.items[i], &edit, err);
-    tfs_edit_common(&edit, made->common);
-    if (err->code == 0)
-        *doc = tfs_edit_finish(&edit);
-    tfs_edit_release(&edit);
-    free(changes.items);
-    return err->code;
 }
 
 /* ---- what is made of it ---------------------------------------------------------------------- */
@@ -221,37 +137,27 @@ static int check(struct tfs_save *save, struct tfs_doc *made, struct tfs_error *
     return err->code;
 }
 
-int tfs_recovery_apply(struct tfs_recovery *r, bool theirs, struct tfs_doc **doc, size_t *count,
-                       struct tfs_error *err)
+int tfs_recovery_apply(struct tfs_recovery *r, struct tfs_error *err)
 {
-    struct tfs_doc *made = NULL, *sifted = NULL;
     struct tfs_edit edit;
-    struct choice c = {.r = r, .edit = &edit, .theirs = theirs};
+    struct choice c = {.r = r, .edit = &edit};
 
-    *count = 0;
     if (tfs_edit_open(r->save->doc, &edit, err) < 0)
         return err->code;
     for (; c.record < r->text.count && err->code == 0; c.record++) {
         tfs_save_step(r->save, "records of the journal", c.record, r->text.count);
-        if (r->text.records[c.record].kind == TFS_JOURNAL_EDIT && apply_record(r, &c, err) == 0)
-            *count += c.some;
+        if (r->text.records[c.record].kind == TFS_JOURNAL_EDIT)
+            apply_record(r, &c, err);
     }
     if (err->code == 0)
-        made = tfs_edit_finish(&edit);
+        r->doc = tfs_edit_finish(&edit);
     tfs_edit_release(&edit);
-    if (made != NULL && sift(r, made, &sifted, err) == 0 &&
-        (theirs || check(r->save, sifted, err) == 0)) {
-        *doc = sifted;
-        sifted = NULL;
-    }
-    tfs_doc_unref(made);
-    tfs_doc_unref(sifted);
-    return err->code;
+    return err->code < 0 ? err->code : check(r->save, r->doc, err);
 }
 
-bool tfs_recovery_says_more(const struct tfs_recovery *r, const struct tfs_doc *doc)
+bool tfs_recovery_says_more(const struct tfs_recovery *r)
 {
-    return doc != NULL && doc->version != r->save->doc->version;
+    return r->doc != NULL && r->doc->version != r->save->doc->version;
 }
 
 /* What is shown is what the save reads as with the edits in it. A rewrite reads back what it wrote,
@@ -260,7 +166,7 @@ int tfs_recovery_read_again(struct tfs_recovery *r, struct tfs_error *err)
 {
     struct tfs_doc *again = NULL;
 
-    if (!tfs_recovery_says_more(r, r->doc) || tfs_container_has_files(r->save->container))
+    if (!tfs_recovery_says_more(r) || tfs_container_has_files(r->save->container))
         return 0;
     tfs_whole_file_again(r->save, r->doc, &again, err);
     tfs_doc_unref(r->doc);

@@ -9,10 +9,9 @@
 
 #include "fs/recovery/steps.h"
 
-/* *doc: the save with the edits that files of ours lack, or (unchecked) with those of all others;
- * *count: of how many records. A failure other than ENOMEM says why they do not fit. */
-int tfs_recovery_apply(struct tfs_recovery *r, bool theirs, struct tfs_doc **doc, size_t *count,
-                       struct tfs_error *err);
+/* r->doc: the save with the edits that files of ours lack, so many as r->count says; r->foreign:
+ * how many there are of other files. A failure other than ENOMEM says why they do not fit. */
+int tfs_recovery_apply(struct tfs_recovery *r, struct tfs_error *err);
 
 /* Can a save hold that chunk, where it has `before`? It may not decode. */
 bool tfs_recovery_fits(const struct tfs_save *save, const struct tfs_doc *made,
@@ -30,7 +29,7 @@ int tfs_recovery_check(struct tfs_save *save, struct tfs_doc *made, const struct
 /* Makes r->doc what the save reads as once it is written, where that is one file. */
 int tfs_recovery_read_again(struct tfs_recovery *r, struct tfs_error *err);
 
-/* Does a document say anything that the save does not? NULL says nothing. */
-bool tfs_recovery_says_more(const struct tfs_recovery *r, const struct tfs_doc *doc);
+/* Does r->doc say anything that the save does not? NULL says nothing. */
+bool tfs_recovery_says_more(const struct tfs_recovery *r);
 
 #endif

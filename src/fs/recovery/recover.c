@@ -55,30 +55,24 @@ static void disown(struct tfs_recovery *r, const char *why)
     for (size_t i = 0; i < r->files.count; i++)
         r->files.files[i].ours = false;
     tfs_doc_unref(r->doc);
-    tfs_doc_unref(r->theirs);
-    r->doc = r->theirs = NULL;
+    r->doc = NULL;
     r->count = 0;
     r->foreign = count_edits(&r->text);
     snprintf(r->why, sizeof(r->why), "%s", why);
 }
 
-/* Edits of others that say what the save says are nobody's loss: the program that wrote them into
- * the save was killed before it could say so. */
 static int find_edits(struct tfs_recovery *r, struct tfs_error *err)
 {
     struct tfs_error misfit = {0};
 
-    if (tfs_recovery_apply(r, false, &r->doc, &r->count, &misfit) == 0 &&
-        (may_write(r->save) || tfs_recovery_read_again(r, &misfit) == 0))
-        tfs_recovery_apply(r, true, &r->theirs, &r->foreign, &misfit);
+    if (tfs_recovery_apply(r, &misfit) == 0 && !may_write(r->save))
+        tfs_recovery_read_again(r, &misfit);
     if (misfit.code == -ENOMEM)
         return tfs_fail_memory(err);
     if (misfit.code < 0)
-        disown(r, r->doc == NULL ? misfit.text : OTHERS);
-    else if (tfs_recovery_says_more(r, r->theirs))
+        disown(r, misfit.text);
+    else if (r->foreign > 0)
         snprintf(r->why, sizeof(r->why), "%s", OTHERS);
-    else
-        r->foreign = 0;
     return 0;
 }
 
@@ -86,7 +80,7 @@ static int find_edits(struct tfs_recovery *r, struct tfs_error *err)
 
 static void show(struct tfs_recovery *r)
 {
-    const bool ours = tfs_recovery_says_more(r, r->doc);
+    const bool ours = tfs_recovery_says_more(r);
 
     if (ours)
         tfs_recovery_show(r);
@@ -132,7 +126,7 @@ static int write_ours(struct tfs_recovery *r, struct tfs_error *err)
     tfs_undo_apart(r->save->keeper, written);
     free(written);
     r->save->checked = r->doc;
-    if (tfs_recovery_says_more(r, r->doc))
+    if (tfs_recovery_says_more(r))
         tfs_journal_restore(r->save, r->beside, &r->text, r->doc, &why);
     r->save->checked = NULL;
     tfs_undo_apart(r->save->keeper, NULL);
@@ -183,7 +177,7 @@ static void say_restored(struct tfs_recovery *r, size_t restored, const char *di
 
 static int restore(struct tfs_recovery *r, struct tfs_error *err)
 {
-    const size_t restored = tfs_recovery_says_more(r, r->doc) ? r->count : 0;
+    const size_t restored = tfs_recovery_says_more(r) ? r->count : 0;
     char *directory = NULL, *more = NULL;
 
     if ((r->foreign > 0 || r->text.damaged > 0) && !set_aside(r, &directory))
