@@ -397,12 +397,13 @@ struct tfs_save {
     const struct tfs_doc *checked;  /* its chunks were found to decode: a commit need not try it */
     struct tfs_keeper *keeper;      /* hears of what is replaced; NULL: nobody */
     bool no_journal;                /* something that is not ours has the name of the journal */
-    struct tfs_numbers *_Atomic numbers;   /* formats/views/arrays/numbers.h; NULL: nobody asked */
-    struct tfs_cells_cache *_Atomic cells; /* formats/cells/cells.h; NULL: the same */
-    struct tfs_kept *_Atomic kept;         /* formats/views/arrays/kept.h; NULL: the same */
-    struct tfs_columns *_Atomic columns;   /* formats/views/pictures/columns.h; NULL: the same */
-    struct tfs_known_names *known_names;   /* formats/views/new_names.h; NULL: the same */
-    void *own;                             /* the container's */
+    struct tfs_numbers *numbers;    /* formats/views/arrays/numbers.h; of a tree with cells, as all
+                                     * that follows */
+    struct tfs_cells_cache *cells;  /* formats/cells/cells.h */
+    struct tfs_kept *kept;          /* formats/views/arrays/kept.h */
+    struct tfs_columns *columns;    /* formats/views/pictures/columns.h */
+    struct tfs_known_names *known_names; /* formats/views/new_names.h; NULL: nobody asked */
+    void *own;                           /* the container's */
     void *cache; /* the format's, for its lenses; it has a lock of its own */
 };
 
@@ -427,6 +428,7 @@ bool tfs_save_is(const char *path, const char *format);
 bool tfs_save_is_named(const char *path, const char *format);
 void tfs_save_close(struct tfs_save *save);
 /* What views keep with a save; of one that tests made by hand, the rest is theirs. */
+int tfs_save_caches_make(struct tfs_save *save, struct tfs_error *err);
 void tfs_save_caches_free(struct tfs_save *save);
 /* What it is called: by its options, or by its path. */
 const char *tfs_save_called(const struct tfs_save *save);
@@ -467,6 +469,13 @@ int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct 
  * them is the one that failed. The copies own the references. Thread-safe. */
 size_t tfs_chunks_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
                         struct tfs_error *err);
+
+/* Gives each of some chunks with its bytes, which are fetched as many at once as the container can.
+ * `err` is set where the bytes of a chunk cannot be had; what `each` leaves in it ends the walk.
+ * The copies own references, which it releases. */
+typedef void (*tfs_fetched_fn)(void *arg, const struct tfs_chunk *chunk, struct tfs_error *err);
+int tfs_chunks_each(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                    tfs_fetched_fn each, void *arg, struct tfs_error *err);
 
 /* Sets save->read_only to why->text, or to NULL when why->code is 0. */
 void tfs_save_set_read_only(struct tfs_save *save, const struct tfs_error *why);

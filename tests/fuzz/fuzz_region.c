@@ -115,6 +115,7 @@ static void fuzz_file(struct tfs_span input)
     struct tfs_blob *bytes = NULL;
     struct tfs_doc *doc = NULL;
 
+    REQUIRE(tfs_save_caches_make(&save, &err) == 0);
     REQUIRE(tfs_blob_copy(input, &bytes, &err) == 0);
     if (codec->decode(&save, bytes, &doc, &err) < 0) {
         REQUIRE(err.code == -EBADMSG || err.code == -ENOTSUP || err.code == -EFBIG);
@@ -147,6 +148,7 @@ static void fuzz_body(uint32_t version, struct tfs_span body)
     struct tfs_edit edit;
     struct tfs_put put = {0};
 
+    REQUIRE(tfs_save_caches_make(&save, &err) == 0);
     REQUIRE(tfs_facts_create(sizeof(struct tfs_cosmic_facts), &facts, &err) == 0);
     ((struct tfs_cosmic_facts *)facts->own)->version = version;
     REQUIRE(tfs_doc_create(facts, &empty, &err) == 0);

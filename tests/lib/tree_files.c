@@ -25,6 +25,7 @@ int tree_files_open(struct tree_files *t, const struct tfs_container *container,
                                  .path = strdup(path),
                                  .name = slash == NULL ? path : slash + 1,
                                  .options = {.inflate_limit = TFS_INFLATE_LIMIT}};
+    must(tfs_save_caches_make(t->save, &t->err) == 0, "no memory");
     must(t->save->path != NULL && tfs_blob_copy(bytes, &blob, &t->err) == 0, "no memory");
     int result = container->file->decode(t->save, blob, &t->doc, &t->err);
     must(result == t->err.code && (result < 0) == (t->err.text[0] != '\0'), "a bad error");

@@ -91,6 +91,7 @@ static void show(struct tfs_doc *doc)
 static void setup(void)
 {
     save = (struct tfs_save){.tree = &tree, .container = &container};
+    ck_assert_int_eq(tfs_save_caches_make(&save, &err), 0);
     show(make_doc(0));
     failure = 0;
     atomic_store(&decoded, 0);
@@ -100,7 +101,7 @@ static void setup(void)
 static void teardown(void)
 {
     tfs_doc_unref((struct tfs_doc *)(uintptr_t)array.doc);
-    tfs_kept_free(save.kept);
+    tfs_save_caches_free(&save);
 }
 
 /* What is read is what an array without kept layers has. */

@@ -72,6 +72,7 @@ START_TEST(every_name_has_a_number_of_its_own)
     ck_assert_int_eq(tfs_edit_open(empty, &edit, &err), 0);
     ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &err), 0);
     struct tfs_doc *doc = tfs_edit_finish(&edit);
+    ck_assert_int_eq(tfs_save_caches_make(&save, &err), 0);
     ck_assert_int_eq(tfs_numbers_open(&save, doc, &numbers, &err), 0);
     ck_assert_uint_eq(tfs_numbers_count(numbers), NAMES + 1);
     for (int i = 0; i < NAMES; i++) {
@@ -86,8 +87,7 @@ START_TEST(every_name_has_a_number_of_its_own)
     ck_assert_uint_eq(tfs_numbers_count(numbers), NAMES + 1);
     ck_assert(!tfs_numbers_name(numbers, NAMES + 1, &name));
     tfs_buf_release(&name);
-    tfs_numbers_free(numbers);
-    tfs_cells_cache_free(save.cells);
+    tfs_save_caches_free(&save);
     tfs_edit_release(&edit);
     tfs_doc_unref(doc);
     tfs_doc_unref(empty);

@@ -77,13 +77,14 @@ static void make(const struct tfs_key *of, size_t count)
 
 static void forget(void)
 {
-    tfs_kept_free(save.kept);
-    save.kept = NULL;
+    tfs_save_caches_free(&save);
+    save = (struct tfs_save){.tree = &tree};
+    ck_assert_int_eq(tfs_save_caches_make(&save, &err), 0);
 }
 
 static void teardown(void)
 {
-    forget();
+    tfs_save_caches_free(&save);
     tfs_doc_unref(doc);
     doc = NULL;
 }

@@ -161,7 +161,10 @@ static void make_doc(size_t count, unsigned masks, bool corners)
 
 static void setup(void)
 {
+    struct tfs_error err = {0};
+
     save = (struct tfs_save){.tree = &toy};
+    ck_assert_int_eq(tfs_save_caches_make(&save, &err), 0);
     make_doc(6, 2, true);
 }
 
@@ -238,7 +241,7 @@ START_TEST(tree_keeps_chunks_directory_of_an_empty_save_and_hides_the_rest)
 {
     struct tfs_node node;
 
-    teardown();
+    tfs_doc_unref(doc);
     make_doc(0, 0, false);
     ck_assert_str_eq(listing(""), "info.txt palette.txt chunks/ ");
     ck_assert_int_eq(tfs_tree_resolve(&save, doc, "extra/corners.png", false, &node), 0);

@@ -79,10 +79,8 @@ static int add_row(const struct tfs_beamng_layout *layout, int32_t z, const stru
         cut_planes(layout, band, row[x].key, 1, tfs_beamng_plane_count(layout), &row[x].extra, err);
     for (int32_t x = 0; x < tiles && err->code == 0; x++)
         tfs_edit_put(edit, &row[x], err);
-    for (int32_t x = 0; x < tiles; x++) {
-        tfs_blob_unref(row[x].blob);
-        tfs_blob_unref(row[x].extra);
-    }
+    for (int32_t x = 0; x < tiles; x++)
+        tfs_chunk_unref(&row[x]);
     free(row);
     return err->code;
 }

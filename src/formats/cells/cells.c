@@ -72,8 +72,7 @@ static void fetch(struct tfs_cells *cells, struct tfs_error *why)
     const struct tfs_chunk *chunk = &cells->chunk;
     struct tfs_chunk copy = *chunk;
 
-    tfs_blob_ref(copy.blob);
-    tfs_blob_ref(copy.extra);
+    tfs_chunk_ref(&copy);
     tfs_chunks_fetch(cells->save, &copy, 1, why);
     cells->stored = copy.blob;
     cells->extra = copy.extra;
@@ -121,8 +120,7 @@ static int make(struct tfs_save *save, const struct tfs_doc *doc, const struct t
                                .warning = warning,
                                .chunk = *chunk,
                                .size = kind->size};
-    tfs_blob_ref(chunk->blob);
-    tfs_blob_ref(chunk->extra);
+    tfs_chunk_ref(chunk);
     for (unsigned i = 0; i < kind->count; i++)
         made->planes[i].form = kind->planes[i].form;
     fetch(made, &why);
@@ -165,8 +163,7 @@ void tfs_cells_unref(struct tfs_cells *cells)
     free_memory(cells->memory);
     tfs_blob_unref(cells->stored);
     tfs_blob_unref(cells->extra);
-    tfs_blob_unref(cells->chunk.blob);
-    tfs_blob_unref(cells->chunk.extra);
+    tfs_chunk_unref(&cells->chunk);
     free(cells->damage);
     free(cells);
 }
@@ -207,25 +204,15 @@ static void object_unref(void *cells)
 
 static const struct tfs_recent_kind recent_cells = {is_of, weight, object_ref, object_unref};
 
-/* The save's cache, made by who asks first. */
-static int find_cache(struct tfs_save *save, struct tfs_cells_cache **cache, struct tfs_error *err)
+struct tfs_cells_cache *tfs_cells_cache_create(void)
 {
-    struct tfs_cells_cache *none = NULL;
-
-    *cache = atomic_load(&save->cells);
-    if (*cache != NULL)
-        return 0;
     struct tfs_cells_cache *made = calloc(1, sizeof(*made));
+
     if (made == NULL)
-        return tfs_fail_memory(err);
+        return NULL;
     tfs_recent_init(&made->recent, &recent_cells, CACHE_BYTES);
     tfs_names_memory_init(&made->names);
-    *cache = made;
-    if (!atomic_compare_exchange_strong(&save->cells, &none, made)) {
-        tfs_cells_cache_free(made);
-        *cache = none;
-    }
-    return 0;
+    return made;
 }
 
 void tfs_cells_cache_free(struct tfs_cells_cache *cache)
@@ -239,23 +226,14 @@ void tfs_cells_cache_free(struct tfs_cells_cache *cache)
 
 void tfs_cells_cache_clear(struct tfs_save *save)
 {
-    struct tfs_cells_cache *cache = atomic_load(&save->cells);
-
-    if (cache != NULL)
-        tfs_recent_clear(&cache->recent);
+    tfs_recent_clear(&save->cells->recent);
     tfs_columns_clear(save);
 }
 
-int tfs_names_memory_lock(struct tfs_save *save, struct tfs_names_memory **memory,
-                          struct tfs_error *err)
+struct tfs_names_memory *tfs_names_memory_lock(struct tfs_save *save)
 {
-    struct tfs_cells_cache *cache;
-
-    if (find_cache(save, &cache, err) < 0)
-        return err->code;
-    *memory = &cache->names;
-    pthread_mutex_lock(&(*memory)->lock);
-    return 0;
+    pthread_mutex_lock(&save->cells->names.lock);
+    return &save->cells->names;
 }
 
 /* `chunk` is as the document has it; `fetched` may have its bytes, too. */
@@ -267,21 +245,17 @@ static int keep(struct tfs_save *save, const struct tfs_doc *doc, const struct t
     const unsigned planes = (1u << kind->count) - 1;
     const struct wanted asked = {
         chunk, wanted & (kind->next_runs != NULL ? planes | TFS_CELLS_SUMMARY : planes)};
-    struct tfs_cells_cache *cache;
+    struct tfs_recent *recent = &save->cells->recent;
+    struct tfs_cells *found = tfs_recent_find(recent, &asked);
 
-    if (find_cache(save, &cache, err) < 0)
-        return err->code;
-    struct tfs_cells *found = tfs_recent_find(&cache->recent, &asked);
     if (found == NULL) {
         if (tfs_cells_make(save, doc, fetched, asked.planes, &found, err) < 0)
             return err->code;
-        tfs_blob_unref(found->chunk.blob);
-        tfs_blob_unref(found->chunk.extra);
+        tfs_chunk_unref(&found->chunk);
         found->chunk = *chunk;
-        tfs_blob_ref(chunk->blob);
-        tfs_blob_ref(chunk->extra);
+        tfs_chunk_ref(chunk);
         if (!found->unread && weight(found) <= CACHE_BYTES)
-            tfs_recent_add(&cache->recent, found);
+            tfs_recent_add(recent, found);
     }
     *cells = found;
     return 0;
@@ -290,9 +264,8 @@ static int keep(struct tfs_save *save, const struct tfs_doc *doc, const struct t
 struct tfs_cells *tfs_cells_cached(struct tfs_save *save, const struct tfs_chunk *chunk)
 {
     const struct wanted asked = {chunk, (1u << save->tree->cells->count) - 1};
-    struct tfs_cells_cache *cache = atomic_load(&save->cells);
 
-    return cache == NULL ? NULL : tfs_recent_find(&cache->recent, &asked);
+    return tfs_recent_find(&save->cells->recent, &asked);
 }
 
 int tfs_cells_keep(struct tfs_save *save, const struct tfs_doc *doc,

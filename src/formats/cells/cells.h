@@ -268,6 +268,8 @@ void *tfs_cells_alloc(struct tfs_cells *cells, size_t size, struct tfs_error *er
 struct tfs_cells *tfs_cells_ref(struct tfs_cells *cells);
 void tfs_cells_unref(struct tfs_cells *cells); /* NULL is legal */
 
+/* That of a save; NULL: no memory. */
+struct tfs_cells_cache *tfs_cells_cache_create(void);
 void tfs_cells_cache_free(struct tfs_cells_cache *cache); /* NULL is legal */
 /* Forgets cells, and what is seen of them: of a save that was read again, where a document decides
  * how chunks decode. */

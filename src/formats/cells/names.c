@@ -165,32 +165,39 @@ static int learn(struct tfs_names_memory *m, struct tfs_save *save, const struct
 
 #define MANY 256 /* chunks that are fetched in one go */
 
+struct preparing {
+    struct tfs_names_memory *memory;
+    struct tfs_save *save;
+    const struct tfs_doc *doc;
+};
+
+/* A tfs_fetched_fn. */
+static void learn_fetched(void *arg, const struct tfs_chunk *fetched, struct tfs_error *err)
+{
+    const struct preparing *p = arg;
+    struct tfs_chunk_names *names;
+    struct tfs_error unknown = {0};
+
+    if (err->code == 0)
+        learn(p->memory, p->save, tfs_doc_find(p->doc, fetched->key), fetched, &names, &unknown);
+}
+
 void tfs_chunk_names_prepare(struct tfs_names_memory *m, struct tfs_save *save,
                              const struct tfs_doc *doc, size_t from)
 {
+    struct preparing preparing = {m, save, doc};
     struct tfs_chunk chunks[MANY];
-    struct tfs_chunk_names *names;
     struct tfs_error ignored = {0};
-    size_t count = 0, ready;
+    size_t count = 0;
 
-    if (from % MANY != 0)
-        return;
-    for (size_t i = from; i < doc->count && i < from + MANY; i++) {
+    for (size_t i = from; from % MANY == 0 && i < doc->count && i < from + MANY; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
-        if (tfs_chunk_is_unread(chunk, false) && find(m, chunk) == NULL)
-            chunks[count++] = *chunk;
+        if (!tfs_chunk_is_unread(chunk, false) || find(m, chunk) != NULL)
+            continue;
+        chunks[count++] = *chunk;
+        tfs_chunk_ref(chunk);
     }
-    for (ready = 0; ready < count && ignored.code == 0;) {
-        const size_t begin = ready;
-        ready += tfs_chunks_fetch(save, chunks + begin, count - begin, &ignored);
-        for (size_t i = begin; i < ready; i++) {
-            const struct tfs_chunk *chunk = tfs_doc_find(doc, chunks[i].key);
-            struct tfs_error unknown = {0};
-            learn(m, save, chunk, &chunks[i], &names, &unknown);
-            tfs_blob_unref(chunks[i].blob);
-            tfs_blob_unref(chunks[i].extra);
-        }
-    }
+    tfs_chunks_each(save, chunks, count, learn_fetched, &preparing, &ignored);
 }
 
 int tfs_chunk_names_of(struct tfs_names_memory *m, struct tfs_save *save,
@@ -204,11 +211,9 @@ int tfs_chunk_names_of(struct tfs_names_memory *m, struct tfs_save *save,
 int tfs_cells_chunk_names(struct tfs_save *save, const struct tfs_chunk *chunk, tfs_name_fn each,
                           void *arg, struct tfs_error *err)
 {
-    struct tfs_names_memory *memory;
+    struct tfs_names_memory *memory = tfs_names_memory_lock(save);
     struct tfs_chunk_names *names;
 
-    if (tfs_names_memory_lock(save, &memory, err) < 0)
-        return err->code;
     if (tfs_chunk_names_of(memory, save, chunk, &names, err) == 0)
         for (uint32_t i = 0; i < names->count && err->code == 0; i++)
             if (!tfs_name_is_air(save->tree->cells, names->names[i]))

@@ -36,8 +36,7 @@ void tfs_names_memory_release(struct tfs_names_memory *memory);
 
 /* Takes that of a save for questions (cells.c), which are asked with its lock; and gives it
  * back. */
-int tfs_names_memory_lock(struct tfs_save *save, struct tfs_names_memory **memory,
-                          struct tfs_error *err);
+struct tfs_names_memory *tfs_names_memory_lock(struct tfs_save *save);
 void tfs_names_memory_unlock(struct tfs_names_memory *memory);
 
 /* Fetches what is not remembered of the chunks from there on, many at once, when `from` is the

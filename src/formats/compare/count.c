@@ -19,8 +19,7 @@ void tfs_chunk_count_release(struct tfs_chunk_count *sum)
     tfs_words_release(&sum->names);
     tfs_buf_release(&sum->same);
     tfs_buf_release(&sum->text);
-    tfs_blob_unref(sum->made.blob);
-    tfs_blob_unref(sum->made.extra);
+    tfs_chunk_unref(&sum->made);
     free(sum->counts);
     *sum = (struct tfs_chunk_count){0};
 }
@@ -391,12 +390,10 @@ static bool is_made(const struct tfs_chunk_count *sum, const struct tfs_side *si
 static void set_made(struct tfs_chunk_count *sum, const struct tfs_side *side,
                      const struct tfs_chunk *chunk)
 {
-    tfs_blob_unref(sum->made.blob);
-    tfs_blob_unref(sum->made.extra);
+    tfs_chunk_unref(&sum->made);
     sum->made = *chunk;
     sum->made_doc = side->doc;
-    tfs_blob_ref(chunk->blob);
-    tfs_blob_ref(chunk->extra);
+    tfs_chunk_ref(chunk);
 }
 
 /* Those that must be decoded. */

@@ -23,14 +23,12 @@ void tfs_fetched_take(struct tfs_fetched *fetched, const struct tfs_chunk *chunk
     if (chunk == NULL)
         return;
     fetched->chunk = *chunk;
-    tfs_blob_ref(chunk->blob);
-    tfs_blob_ref(chunk->extra);
+    tfs_chunk_ref(chunk);
 }
 
 void tfs_fetched_release(struct tfs_fetched *fetched)
 {
-    tfs_blob_unref(fetched->chunk.blob);
-    tfs_blob_unref(fetched->chunk.extra);
+    tfs_chunk_unref(&fetched->chunk);
     *fetched = (struct tfs_fetched){0};
 }
 

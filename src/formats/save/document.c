@@ -35,6 +35,18 @@ int tfs_key_compare(struct tfs_key a, struct tfs_key b)
     return a.x < b.x ? -1 : a.x > b.x;
 }
 
+void tfs_chunk_ref(const struct tfs_chunk *chunk)
+{
+    tfs_blob_ref(chunk->blob);
+    tfs_blob_ref(chunk->extra);
+}
+
+void tfs_chunk_unref(const struct tfs_chunk *chunk)
+{
+    tfs_blob_unref(chunk->blob);
+    tfs_blob_unref(chunk->extra);
+}
+
 bool tfs_chunk_same(const struct tfs_chunk *a, const struct tfs_chunk *b)
 {
     if (a == NULL || b == NULL)
@@ -90,8 +102,7 @@ static size_t page_drop(struct tfs_page *page)
         return 0;
     for (uint32_t i = 0; i < page->count; i++) {
         freed += bytes_that_go(page->chunks[i].blob) + bytes_that_go(page->chunks[i].extra);
-        tfs_blob_unref(page->chunks[i].blob);
-        tfs_blob_unref(page->chunks[i].extra);
+        tfs_chunk_unref(&page->chunks[i]);
     }
     free(page);
     return freed;
@@ -114,8 +125,7 @@ int tfs_doc_own_page(struct tfs_doc *doc, size_t index, struct tfs_error *err)
     memcpy(own->chunks, shared->chunks, shared->count * sizeof(*shared->chunks));
     own->count = shared->count;
     for (uint32_t i = 0; i < own->count; i++) {
-        tfs_blob_ref(own->chunks[i].blob);
-        tfs_blob_ref(own->chunks[i].extra);
+        tfs_chunk_ref(&own->chunks[i]);
     }
     doc->pages[index] = own;
     tfs_page_unref(shared);

@@ -59,6 +59,10 @@ struct tfs_chunk {
     struct tfs_blob *extra; /* a second stored value (instances); NULL: none, or not fetched */
 };
 
+/* References to the bytes that the chunk holds. */
+void tfs_chunk_ref(const struct tfs_chunk *chunk);
+void tfs_chunk_unref(const struct tfs_chunk *chunk);
+
 /* Is the second value, or the first, one that the document does not hold? */
 static inline bool tfs_chunk_is_unread(const struct tfs_chunk *chunk, bool extra)
 {

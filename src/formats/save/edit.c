@@ -258,8 +258,7 @@ static int add_chunk(struct tfs_doc *doc, struct tfs_position position, struct t
     page->chunks[position.at] = chunk;
     page->count++;
     tfs_doc_has_other_keys(doc);
-    tfs_blob_ref(chunk.blob);
-    tfs_blob_ref(chunk.extra);
+    tfs_chunk_ref(&chunk);
     shift_first(doc, position.page, true);
     return 0;
 }
@@ -273,11 +272,9 @@ static int replace_chunk(struct tfs_doc *doc, struct tfs_position position, stru
     struct tfs_chunk *stored = &doc->pages[position.page]->chunks[position.at];
     struct tfs_chunk old = *stored;
     chunk.slot = old.slot;
-    tfs_blob_ref(chunk.blob);
-    tfs_blob_ref(chunk.extra);
+    tfs_chunk_ref(&chunk);
     *stored = chunk;
-    tfs_blob_unref(old.blob);
-    tfs_blob_unref(old.extra);
+    tfs_chunk_unref(&old);
     return 0;
 }
 
@@ -319,12 +316,10 @@ int tfs_edit_move(struct tfs_edit *edit, struct tfs_key from, struct tfs_key to,
     struct tfs_chunk moved = *chunk;
     moved.key = to;
     moved.own = TFS_OWN_NEW;
-    tfs_blob_ref(moved.blob);
-    tfs_blob_ref(moved.extra);
+    tfs_chunk_ref(&moved);
     if (tfs_edit_remove(edit, from, err) == 0)
         tfs_edit_put(edit, &moved, err);
-    tfs_blob_unref(moved.blob);
-    tfs_blob_unref(moved.extra);
+    tfs_chunk_unref(&moved);
     return err->code;
 }
 
@@ -341,8 +336,7 @@ int tfs_edit_remove(struct tfs_edit *edit, struct tfs_key key, struct tfs_error 
 
     struct tfs_page *page = doc->pages[position.page];
     struct tfs_chunk *chunk = &page->chunks[position.at];
-    tfs_blob_unref(chunk->blob);
-    tfs_blob_unref(chunk->extra);
+    tfs_chunk_unref(chunk);
     page->count--;
     memmove(chunk, chunk + 1, (page->count - position.at) * sizeof(*chunk));
     shift_first(doc, position.page, false);

@@ -42,6 +42,22 @@ void tfs_save_reasons_release(struct tfs_save *save)
     save->read_only = NULL;
 }
 
+int tfs_save_caches_make(struct tfs_save *save, struct tfs_error *err)
+{
+    const struct tfs_cells_kind *kind = save->tree->cells;
+
+    if (kind == NULL)
+        return 0;
+    save->numbers = tfs_numbers_create(kind);
+    save->cells = tfs_cells_cache_create();
+    save->kept = tfs_kept_create();
+    save->columns = tfs_columns_create(save);
+    return save->numbers == NULL || save->cells == NULL || save->kept == NULL ||
+                   save->columns == NULL
+               ? tfs_fail_memory(err)
+               : 0;
+}
+
 void tfs_save_caches_free(struct tfs_save *save)
 {
     tfs_numbers_free(save->numbers);
@@ -164,7 +180,8 @@ int tfs_save_open(const char *path, const char *format, const struct tfs_open_op
     }
     opened->name = strrchr(opened->path, '/') + 1;
     opened->tree = opened->container->tree;
-    if (tfs_chosen_check(opened->tree, options->views, err) < 0 || open_keeper(opened, err) < 0)
+    if (tfs_save_caches_make(opened, err) < 0 ||
+        tfs_chosen_check(opened->tree, options->views, err) < 0 || open_keeper(opened, err) < 0)
         goto fail;
     if (opened->container->open(opened, err) < 0) {
         say_what_waits(path, err);
@@ -245,16 +262,14 @@ int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct 
 {
     struct tfs_chunk copy = *chunk;
 
-    tfs_blob_ref(copy.blob);
-    tfs_blob_ref(copy.extra);
+    tfs_chunk_ref(&copy);
     if (!tfs_chunk_is_unread(chunk, false) || tfs_chunks_fetch(save, &copy, 1, err) == 1) {
         *blob = copy.blob;
         copy.blob = NULL;
         if (*blob == NULL)
             tfs_fail(err, -ENOENT, "this chunk has no bytes");
     }
-    tfs_blob_unref(copy.blob);
-    tfs_blob_unref(copy.extra);
+    tfs_chunk_unref(&copy);
     return err->code;
 }
 
@@ -268,6 +283,24 @@ size_t tfs_chunks_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t 
     if (ready == count)
         return ready;
     return ready + save->container->fetch(save, chunks + ready, count - ready, err);
+}
+
+/* Who comes to a chunk that failed behind others asks for it again. */
+int tfs_chunks_each(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
+                    tfs_fetched_fn each, void *arg, struct tfs_error *err)
+{
+    size_t ready = 0, i = 0;
+
+    for (; i < count && err->code == 0; i++) {
+        if (i == ready && (ready += tfs_chunks_fetch(save, chunks + i, count - i, err)) > i)
+            tfs_error_reset(err);
+        ready = ready > i ? ready : i + 1;
+        each(arg, &chunks[i], err);
+        tfs_chunk_unref(&chunks[i]);
+    }
+    for (; i < count; i++)
+        tfs_chunk_unref(&chunks[i]);
+    return err->code;
 }
 
 void tfs_save_set_read_only(struct tfs_save *save, const struct tfs_error *why)

@@ -18,11 +18,9 @@
 int tfs_cells_all_names(struct tfs_save *save, const struct tfs_doc *doc, tfs_name_fn each,
                         void *arg, struct tfs_error *err)
 {
-    struct tfs_names_memory *memory;
+    struct tfs_names_memory *memory = tfs_names_memory_lock(save);
     struct tfs_chunk_names *names;
 
-    if (tfs_names_memory_lock(save, &memory, err) < 0)
-        return err->code;
     memory->question++;
     for (size_t i = 0; i < doc->count && err->code == 0; i++) {
         tfs_chunk_names_prepare(memory, save, doc, i);
@@ -41,6 +39,8 @@ int tfs_cells_all_names(struct tfs_save *save, const struct tfs_doc *doc, tfs_na
 
 /* Line n of a text is the new name of the n-th old one. */
 struct renaming {
+    struct tfs_save *save;
+    struct tfs_edit *edit;
     const struct tfs_name_rules *rules;
     struct tfs_name_list old;
     struct tfs_buf bytes;   /* of the new names */
@@ -188,12 +188,10 @@ static int check_shown(const struct tfs_doc *doc, struct tfs_error *err)
 static bool is_renamed(struct tfs_save *save, const struct tfs_chunk *chunk,
                        const struct renaming *r, struct tfs_error *err)
 {
-    struct tfs_names_memory *memory;
+    struct tfs_names_memory *memory = tfs_names_memory_lock(save);
     struct tfs_chunk_names *names;
     bool renamed = false;
 
-    if (tfs_names_memory_lock(save, &memory, err) < 0)
-        return false;
     if (tfs_chunk_names_of(memory, save, chunk, &names, err) == 0) {
         renamed = names->count == 0;
         for (uint32_t i = 0; i < names->count && !renamed; i++)
@@ -221,59 +219,38 @@ static int rename_cells(struct tfs_edit *edit, struct tfs_cells *cells, const st
     return err->code;
 }
 
-static int rename_chunk(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_chunk *chunk,
-                        const struct renaming *r, struct tfs_error *err)
+/* A tfs_fetched_fn. */
+static void rename_chunk(void *renaming, const struct tfs_chunk *chunk, struct tfs_error *err)
 {
+    const struct renaming *r = renaming;
     struct tfs_cells *cells;
 
-    if (tfs_cells_make(save, tfs_edit_doc(edit), chunk, TFS_CELLS_ALL, &cells, err) < 0)
-        return err->code;
+    if (err->code < 0 ||
+        tfs_cells_make(r->save, tfs_edit_doc(r->edit), chunk, TFS_CELLS_ALL, &cells, err) < 0)
+        return;
     if (cells->damage == NULL)
-        rename_cells(edit, cells, r, err);
+        rename_cells(r->edit, cells, r, err);
     else
-        fail_damaged(save, chunk, cells->damage, err);
+        fail_damaged(r->save, chunk, cells->damage, err);
     tfs_cells_unref(cells);
-    return err->code;
 }
 
 #define MANY 256 /* chunks that are fetched in one go */
 
-/* Those of the document from `*at` on that need it, at most MANY; *at moves behind them. */
-static size_t find_chunks(struct tfs_save *save, const struct tfs_doc *doc,
-                          const struct renaming *r, size_t *at, struct tfs_chunk *chunks,
-                          struct tfs_error *err)
+static int rename_chunks(struct renaming *r, struct tfs_error *err)
 {
-    size_t count = 0;
-
-    for (; *at < doc->count && count < MANY && err->code == 0; ++*at) {
-        const struct tfs_chunk *chunk = tfs_doc_at(doc, *at);
-        if (!is_renamed(save, chunk, r, err))
-            continue;
-        chunks[count] = *chunk;
-        tfs_blob_ref(chunks[count].blob);
-        tfs_blob_ref(chunks[count++].extra);
-    }
-    return count;
-}
-
-static int rename_chunks(struct tfs_save *save, struct tfs_edit *edit, const struct renaming *r,
-                         struct tfs_error *err)
-{
+    const struct tfs_doc *doc = tfs_edit_doc(r->edit);
     struct tfs_chunk chunks[MANY];
 
-    for (size_t at = 0; at < tfs_edit_doc(edit)->count && err->code == 0;) {
-        const size_t count = find_chunks(save, tfs_edit_doc(edit), r, &at, chunks, err);
-        size_t ready = 0;
-        for (size_t i = 0; i < count && err->code == 0; i++) {
-            if (i == ready)
-                ready += tfs_chunks_fetch(save, chunks + i, count - i, err);
-            if (err->code == 0)
-                rename_chunk(save, edit, &chunks[i], r, err);
+    for (size_t at = 0, count = 0; at < doc->count && err->code == 0; count = 0) {
+        for (; at < doc->count && count < MANY && err->code == 0; at++) {
+            const struct tfs_chunk *chunk = tfs_doc_at(doc, at);
+            if (!is_renamed(r->save, chunk, r, err))
+                continue;
+            chunks[count++] = *chunk;
+            tfs_chunk_ref(chunk);
         }
-        for (size_t i = 0; i < count; i++) {
-            tfs_blob_unref(chunks[i].blob);
-            tfs_blob_unref(chunks[i].extra);
-        }
+        tfs_chunks_each(r->save, chunks, count, rename_chunk, r, err);
     }
     return err->code;
 }
@@ -299,7 +276,7 @@ static int names_get(struct tfs_save *save, const struct tfs_doc *doc, struct tf
 static int names_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    struct renaming r = {.rules = &save->tree->cells->names};
+    struct renaming r = {.save = save, .edit = edit, .rules = &save->tree->cells->names};
 
     (void)at;
     if (put->original.size > 0)
@@ -308,7 +285,7 @@ static int names_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at
         tfs_name_list_sort(&r.old, err);
     if (err->code == 0 && read_lines(&r, text, err) == 0 && r.renames &&
         check_moment(&r, err) == 0 && check_shown(tfs_edit_doc(edit), err) == 0)
-        rename_chunks(save, edit, &r, err);
+        rename_chunks(&r, err);
     tfs_name_list_release(&r.old);
     tfs_buf_release(&r.bytes);
     free(r.names);

@@ -65,22 +65,15 @@ struct tfs_kept {
     size_t bytes;         /* of chunks */
 };
 
-/* NULL: no memory. */
-static struct tfs_kept *kept_of(struct tfs_save *save)
+struct tfs_kept *tfs_kept_create(void)
 {
-    struct tfs_kept *found = atomic_load(&save->kept), *none = NULL;
-
-    if (found != NULL)
-        return found;
     struct tfs_kept *made = calloc(1, sizeof(*made));
+
     if (made == NULL)
         return NULL;
     pthread_mutex_init(&made->making, NULL);
     pthread_mutex_init(&made->lock, NULL);
-    if (atomic_compare_exchange_strong(&save->kept, &none, made))
-        return made;
-    tfs_kept_free(made);
-    return none;
+    return made;
 }
 
 static struct name name_of_chunk(const struct tfs_array *a)
@@ -114,8 +107,7 @@ static bool is_same(const struct name *a, const struct name *b)
 static void forget_chunk(struct tfs_kept *kept, struct chunk *c)
 {
     kept->bytes -= c->size;
-    tfs_blob_unref(c->chunk.blob);
-    tfs_blob_unref(c->chunk.extra);
+    tfs_chunk_unref(&c->chunk);
     free(c->values);
     *c = (struct chunk){0};
 }
@@ -152,8 +144,7 @@ static void keep_chunk(struct tfs_kept *kept, const struct name *name,
     for (; kept->bytes + size > CHUNK_BYTES && kept->bytes > 0; kept->next_chunk++)
         forget_chunk(kept, &kept->chunks[kept->next_chunk % (CHUNK_SETS * CHUNK_WAYS)]);
     *c = (struct chunk){*name, *chunk, values, size};
-    tfs_blob_ref(c->chunk.blob);
-    tfs_blob_ref(c->chunk.extra);
+    tfs_chunk_ref(&c->chunk);
     kept->bytes += size;
     pthread_mutex_unlock(&kept->lock);
 }
@@ -192,6 +183,22 @@ static int decode_chunk(struct tfs_kept *kept, const struct tfs_array *a,
     return err->code;
 }
 
+struct fetching {
+    struct tfs_kept *kept;
+    const struct tfs_array *array;
+};
+
+/* A tfs_fetched_fn. */
+static void decode_fetched(void *arg, const struct tfs_chunk *fetched, struct tfs_error *err)
+{
+    const struct fetching *f = arg;
+    struct tfs_error ignored = {0};
+
+    if (err->code == 0)
+        decode_chunk(f->kept, f->array, tfs_doc_find(f->array->doc, fetched->key), fetched,
+                     &ignored);
+}
+
 /* The chunk, and those that follow it along x within a page of the file, where they lie in the save
  * alone. To fetch rows of a database in one go costs less: the rows "a map of 4 GB" of the bench.
  * What cannot be read is left to who asks for it. */
@@ -200,7 +207,7 @@ static void decode_chunks(struct tfs_kept *kept, const struct tfs_array *a,
 {
     const struct name name = name_of_chunk(a);
     const int64_t end = (int64_t)chunk->key.x + (int64_t)(FILE_PAGE / tfs_array_row(a));
-    const struct tfs_chunk *chunks[TOGETHER];
+    struct fetching fetching = {kept, a};
     struct tfs_chunk fetched[TOGETHER];
     struct tfs_error ignored = {0};
     size_t count = 0;
@@ -214,19 +221,10 @@ static void decode_chunks(struct tfs_kept *kept, const struct tfs_array *a,
         if (!tfs_chunk_is_unread(next, false) || (next->flags & TFS_CHUNK_DAMAGED) != 0 ||
             copy_chunk(kept, &name, next, 0, 0, NULL))
             continue;
-        chunks[count] = next;
         fetched[count++] = *next;
-        tfs_blob_ref(next->blob);
-        tfs_blob_ref(next->extra);
+        tfs_chunk_ref(next);
     }
-    const size_t ready = tfs_chunks_fetch(a->save, fetched, count, &ignored);
-    for (size_t i = 0; i < count; i++) {
-        tfs_error_reset(&ignored);
-        if (i < ready)
-            decode_chunk(kept, a, chunks[i], &fetched[i], &ignored);
-        tfs_blob_unref(fetched[i].blob);
-        tfs_blob_unref(fetched[i].extra);
-    }
+    tfs_chunks_each(a->save, fetched, count, decode_fetched, &fetching, &ignored);
 }
 
 /* Most games decode a chunk as a whole, and other layers of it are asked for next. */
@@ -236,11 +234,11 @@ int tfs_kept_layers(const struct tfs_array *a, const struct tfs_chunk *chunk, ui
     const size_t layer = (size_t)(a->sides[1] * tfs_array_row(a));
     const size_t offset = from * layer, size = (to - from) * layer;
     const struct name name = name_of_chunk(a);
-    struct tfs_kept *kept = kept_of(a->save);
+    struct tfs_kept *kept = a->save->kept;
 
-    if (kept != NULL && copy_chunk(kept, &name, chunk, offset, size, values))
+    if (copy_chunk(kept, &name, chunk, offset, size, values))
         return 0;
-    if (kept != NULL && to - from < a->sides[0]) {
+    if (to - from < a->sides[0]) {
         if (tfs_chunk_is_unread(chunk, false))
             decode_chunks(kept, a, chunk);
         else if (decode_chunk(kept, a, chunk, chunk, err) < 0)
@@ -350,11 +348,12 @@ static struct tfs_blob *kept_layer(struct tfs_kept *kept, const struct name *nam
 /* The same, which is decoded where it is not kept. NULL: ask for ranges. Takes `making`. */
 static struct tfs_blob *layer_of(const struct tfs_array *a, uint64_t index)
 {
-    struct tfs_kept *kept = layer_size(a) <= LAYER_MAX ? kept_of(a->save) : NULL;
+    struct tfs_kept *kept = a->save->kept;
     const struct name name = name_of_layer(a, index);
-    struct tfs_blob *layer = kept != NULL ? kept_layer(kept, &name) : NULL;
+    const bool small = layer_size(a) <= LAYER_MAX;
+    struct tfs_blob *layer = small ? kept_layer(kept, &name) : NULL;
 
-    if (layer != NULL || kept == NULL)
+    if (layer != NULL || !small)
         return layer;
     pthread_mutex_lock(&kept->making);
     layer = kept_layer(kept, &name);
@@ -426,11 +425,11 @@ void tfs_kept_ahead(const struct tfs_array *a, uint64_t offset, uint64_t size)
         return;
     const uint64_t last = end - 1 - TFS_NPY_HEAD;
     const struct name next = name_of_layer(a, last / layer + 1);
-    struct tfs_kept *kept = kept_of(a->save);
+    struct tfs_kept *kept = a->save->kept;
     /* Requests of the layer before, whose place this one takes, have all been answered in the last
      * quarters. Who waits for another layer does not wait for this one, too. */
-    if (kept == NULL || last % layer < layer / 4 || next.index >= a->chunks[0] ||
-        !is_wanted(kept, &next) || pthread_mutex_trylock(&kept->making) != 0)
+    if (last % layer < layer / 4 || next.index >= a->chunks[0] || !is_wanted(kept, &next) ||
+        pthread_mutex_trylock(&kept->making) != 0)
         return;
     if (is_wanted(kept, &next))
         tfs_blob_unref(decode_layer(kept, a, &next));

@@ -16,6 +16,9 @@
 
 struct tfs_kept;
 
+/* That of a save; NULL: no memory. */
+struct tfs_kept *tfs_kept_create(void);
+void tfs_kept_free(struct tfs_kept *kept); /* NULL is legal */
 /* As tfs_array_layers. */
 int tfs_kept_layers(const struct tfs_array *a, const struct tfs_chunk *chunk, uint32_t from,
                     uint32_t to, uint8_t *values, struct tfs_error *err);
@@ -26,6 +29,5 @@ int tfs_kept_range(const struct tfs_array *a, uint64_t offset, uint64_t size,
 /* These bytes were read. Decodes the layer behind them if that is where a reader goes, and no layer
  * that another one reads has to go for it. */
 void tfs_kept_ahead(const struct tfs_array *a, uint64_t offset, uint64_t size);
-void tfs_kept_free(struct tfs_kept *kept); /* NULL is legal */
 
 #endif

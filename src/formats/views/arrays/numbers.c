@@ -90,26 +90,20 @@ static void know(struct tfs_numbers *numbers, uint64_t version)
     pthread_mutex_unlock(&numbers->lock);
 }
 
-/* Makes them when they are first asked for. */
-static int numbers_of(struct tfs_save *save, struct tfs_numbers **numbers, struct tfs_error *err)
+struct tfs_numbers *tfs_numbers_create(const struct tfs_cells_kind *cells)
 {
-    struct tfs_numbers *made;
+    struct tfs_numbers *made = calloc(1, sizeof(*made));
+    struct tfs_error err = {0};
     uint32_t first;
 
-    *numbers = atomic_load(&save->numbers);
-    if (*numbers != NULL)
-        return 0;
-    made = calloc(1, sizeof(*made));
     if (made == NULL)
-        return tfs_fail_memory(err);
-    made->cells = save->tree->cells;
+        return NULL;
+    made->cells = cells;
     pthread_mutex_init(&made->lock, NULL);
-    if (tfs_words_add(&made->words, tfs_name_of_air(made->cells, NULL), &first, err) < 0 ||
-        !atomic_compare_exchange_strong(&save->numbers, numbers, made))
-        tfs_numbers_free(made);
-    else
-        *numbers = made;
-    return err->code;
+    if (tfs_words_add(&made->words, tfs_name_of_air(cells, NULL), &first, &err) == 0)
+        return made;
+    tfs_numbers_free(made);
+    return NULL;
 }
 
 int tfs_numbers_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_numbers **numbers,
@@ -118,8 +112,9 @@ int tfs_numbers_open(struct tfs_save *save, const struct tfs_doc *doc, struct tf
     struct tfs_name_list list = {0};
     uint32_t ignored;
 
-    if (numbers_of(save, numbers, err) < 0 || are_known(*numbers, doc->version))
-        return err->code;
+    *numbers = save->numbers;
+    if (are_known(*numbers, doc->version))
+        return 0;
     if (tfs_cells_all_names(save, doc, tfs_name_list_add, &list, err) == 0 &&
         tfs_name_list_sort(&list, err) == 0)
         for (uint32_t i = 0; i < list.words.count && err->code == 0; i++)

@@ -13,11 +13,13 @@
 
 struct tfs_numbers;
 
+/* Those of a save, in which only what is empty has one; NULL: no memory. */
+struct tfs_numbers *tfs_numbers_create(const struct tfs_cells_kind *cells);
+void tfs_numbers_free(struct tfs_numbers *numbers); /* NULL is legal */
 /* The numbers of the save. All names of `doc` have one then; those that had none got theirs in
  * their order. */
 int tfs_numbers_open(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_numbers **numbers,
                      struct tfs_error *err);
-void tfs_numbers_free(struct tfs_numbers *numbers); /* NULL is legal */
 
 /* The number of a name, which is a new one where it has none; 0 of what is empty. EFBIG when there
  * are no more. */

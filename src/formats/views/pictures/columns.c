@@ -160,32 +160,23 @@ static int follow(struct tfs_columns *c, const struct tfs_doc *doc, struct tfs_e
     return 0;
 }
 
-/* NULL: no memory. */
-static struct tfs_columns *columns_of(struct tfs_save *save)
+struct tfs_columns *tfs_columns_create(struct tfs_save *save)
 {
-    struct tfs_columns *found = atomic_load(&save->columns), *none = NULL;
-
-    if (found != NULL)
-        return found;
     struct tfs_columns *made = calloc(1, sizeof(*made));
+
     if (made == NULL)
         return NULL;
     made->save = save;
     pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->stacks_lock, NULL);
-    if (atomic_compare_exchange_strong(&save->columns, &none, made))
-        return made;
-    tfs_columns_free(made);
-    return none;
+    return made;
 }
 
 int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_columns **columns,
                      struct tfs_error *err)
 {
-    struct tfs_columns *c = columns_of(save);
+    struct tfs_columns *c = save->columns;
 
-    if (c == NULL)
-        return tfs_fail_memory(err);
     pthread_mutex_lock(&c->lock);
     c->doc = doc;
     if (follow(c, doc, err) < 0) {
@@ -203,10 +194,8 @@ void tfs_columns_unlock(struct tfs_columns *columns)
 
 void tfs_columns_clear(struct tfs_save *save)
 {
-    struct tfs_columns *c = atomic_load(&save->columns);
+    struct tfs_columns *c = save->columns;
 
-    if (c == NULL)
-        return;
     pthread_mutex_lock(&c->lock);
     forget_all(c);
     pthread_mutex_unlock(&c->lock);
@@ -307,9 +296,10 @@ static void add_chunk(struct tfs_strip *s, struct tfs_key key)
         }
 }
 
-/* `err` may be set: the chunk could not be fetched. */
-static int look_into(struct tfs_strip *s, const struct tfs_chunk *chunk, struct tfs_error *err)
+/* A tfs_fetched_fn. */
+static void look_into(void *strip, const struct tfs_chunk *chunk, struct tfs_error *err)
 {
+    struct tfs_strip *s = strip;
     const struct tfs_columns *c = s->columns;
     const size_t size = area_of(&s->box) * sizeof(*s->columns_of_chunk);
 
@@ -322,31 +312,6 @@ static int look_into(struct tfs_strip *s, const struct tfs_chunk *chunk, struct 
     }
     if (err->code == 0)
         add_chunk(s, chunk->key);
-    return err->code;
-}
-
-/* Takes the references of the chunks. */
-static int look_into_all(struct tfs_strip *s, struct tfs_chunk *chunks, size_t count,
-                         struct tfs_error *err)
-{
-    struct tfs_error late = {0}; /* of the chunk at `ready` */
-    size_t ready = 0;
-
-    for (size_t i = 0; i < count && err->code == 0; i++) {
-        if (i == ready && late.code == 0)
-            ready = i + tfs_chunks_fetch(s->columns->save, chunks + i, count - i, &late);
-        if (i == ready) {
-            *err = late;
-            tfs_error_reset(&late);
-            ready++;
-        }
-        look_into(s, &chunks[i], err);
-    }
-    for (size_t i = 0; i < count; i++) {
-        tfs_blob_unref(chunks[i].blob);
-        tfs_blob_unref(chunks[i].extra);
-    }
-    return err->code;
 }
 
 /* ---- strips ---------------------------------------------------------------------------------- */
@@ -465,14 +430,13 @@ static int look_at_layer(struct tfs_strip *s, int32_t y, int32_t z, struct tfs_e
         if (open == 0 || open == KNOWN)
             continue;
         batch[count++] = *chunk;
-        tfs_blob_ref(chunk->blob);
-        tfs_blob_ref(chunk->extra);
+        tfs_chunk_ref(chunk);
         if (count == BATCH) {
-            look_into_all(s, batch, count, err);
+            tfs_chunks_each(s->columns->save, batch, count, look_into, s, err);
             count = 0;
         }
     }
-    return err->code < 0 ? err->code : look_into_all(s, batch, count, err);
+    return tfs_chunks_each(s->columns->save, batch, count, look_into, s, err);
 }
 
 static int look_down(struct tfs_strip *s, int32_t z, struct tfs_error *err)

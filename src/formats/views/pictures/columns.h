@@ -45,6 +45,9 @@ struct tfs_pixel {
 
 struct tfs_columns;
 
+/* Those of a save; NULL: no memory. */
+struct tfs_columns *tfs_columns_create(struct tfs_save *save);
+void tfs_columns_free(struct tfs_columns *columns); /* NULL is legal */
 /* The columns of `doc`, whose heights count from the bottom of the document's own box. Until
  * tfs_columns_unlock all others wait. */
 int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_columns **columns,
@@ -52,7 +55,6 @@ int tfs_columns_lock(struct tfs_save *save, const struct tfs_doc *doc, struct tf
 void tfs_columns_unlock(struct tfs_columns *columns);
 /* Forgets all: what else than chunks says how they look is another. */
 void tfs_columns_clear(struct tfs_save *save);
-void tfs_columns_free(struct tfs_columns *columns); /* NULL is legal */
 
 /* ---- strips ---------------------------------------------------------------------------------- */
 
