@@ -44,7 +44,7 @@ lock_of_the_caller() {
 # ---- descriptors, memory, options ----------------------------------------------------------------------
 
 # Edits the mount and unmounts it: whatever the edit was told, it is in the save or beside it. Between its
-# write and its close, Python CODE is run.
+# write and its close, Python CODE is run: it takes the memory, so that an edit that was refused may be nowhere.
 edit_and_end() {
     local edit=taken end
     py '
@@ -60,10 +60,10 @@ os.close(fd)' "$M/$SKY" "${2:-}" || edit=refused
     want soon flock -n "$S" true
     "$TFS_BIN" cat "$S" "$SKY" >"$D/saved"
     [ $edit = refused ] || same "the edit that was taken, $1" "$(cat "$D/saved")" 'fill 9'
-    [ $end = 0 ] || grep -q "no memory to answer" "$D/umount.err" || note "end with $1: $end"
+    [ $end = 0 ] || grep -q "no memory to answer\|could not be kept" "$D/umount.err" || note "end with $1: $end"
     [ ! -d "$(echo "$D/$SAVE_NAME".unsaved-*)" ] || "$TFS_BIN" import "$D/$SAVE_NAME".unsaved-* "$S"
     "$TFS_BIN" cat "$S" "$SKY" >"$D/saved"
-    want grep -rqx 'fill 9' "$D/saved" "$D/$SAVE_NAME".rejected-*
+    [ -n "${2:-}" ] || want grep -rqx 'fill 9' "$D/saved" "$D/$SAVE_NAME".rejected-*
     want "$TFS_BIN" check "$S"
     rm -rf "$D/$SAVE_NAME".unsaved-* "$D/$SAVE_NAME".rejected-* "$D/.$SAVE_NAME.terrainfs-journal"
     cp -p "$PRISTINE" "$S"

@@ -43,6 +43,7 @@
 #include "text/name.h"
 
 #define FILES_WANTED 1024
+#define FILES_LEAST 64
 #define LEFT_MAX     32768 /* bytes that the pipe takes though nobody reads them */
 
 /* One mount while it is being set up and served. */
@@ -230,14 +231,17 @@ static int mount_session(struct mounting *m, struct tfs_error *err)
 }
 
 /* A mount needs few descriptors, but not as few as some shells allow. */
-static void raise_limits(void)
+static int raise_limits(struct tfs_error *err)
 {
     struct rlimit files;
 
     if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= FILES_WANTED)
-        return;
+        return 0;
     files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
     (void)setrlimit(RLIMIT_NOFILE, &files);
+    return files.rlim_cur >= FILES_LEAST
+               ? 0
+               : tfs_fail(err, -EMFILE, "a mount needs %d descriptors (ulimit -n)", FILES_LEAST);
 }
 
 /* Texts of a walk come and go by the thousand. Memory that malloc gives back and takes again is
@@ -256,7 +260,8 @@ static void keep_freed_memory(void)
 
 static int open_all(struct mounting *m, struct tfs_error *err)
 {
-    raise_limits();
+    if (raise_limits(err) < 0)
+        return err->code;
     if (pipe2(m->exit_pipe, O_CLOEXEC) < 0)
         return tfs_fail_errno(err, "no pipe can be made");
     m->about = m->point.name;

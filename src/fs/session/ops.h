@@ -37,7 +37,6 @@
 #include "fs/tree/kept_times.h"
 #include "fs/session/names.h"
 #include "fs/session/rejected.h"
-#include "fs/session/reserve.h"
 #include "fs/session/session.h"
 #include "fs/store/store.h"
 
@@ -95,8 +94,7 @@ struct tfs_session {
     struct {
         uint64_t id, version; /* of the file that could not be read last, and its document */
     } unreadable;
-    struct tfs_reserve reserve; /* for the end */
-    char *left;                 /* what the end said of what is not in the save; NULL: nothing */
+    char *left; /* what the end said of what is not in the save; NULL: nothing */
 };
 
 /* ---- stores and nodes ------------------------------------------------------------------------ */

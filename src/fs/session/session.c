@@ -148,9 +148,7 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
     tfs_names_init(&s->names, s->options.linger_ms);
     tfs_overlay_init(&s->overlay, options->scratch_limit);
     tfs_inodes_init(&s->inodes, &s->overlay);
-    int result = tfs_reserve_open(&s->reserve, err);
-    if (result == 0)
-        result = open_branches(s, parts, count, err);
+    int result = open_branches(s, parts, count, err);
     if (result == 0 && start(s) < 0)
         result = tfs_fail(err, -ENOMEM, "cannot start a session: out of memory or threads");
     if (result < 0) {
@@ -431,7 +429,6 @@ static void keep_times(struct tfs_session *s, struct tfs_branch *branch)
 
 int tfs_session_finish(struct tfs_session *s)
 {
-    tfs_reserve_release(&s->reserve);
     pthread_mutex_lock(&s->lock);
     tfs_ops_check_left(s, true);
     pthread_mutex_unlock(&s->lock);
@@ -462,7 +459,6 @@ const char *tfs_session_left(const struct tfs_session *s)
 void tfs_session_close(struct tfs_session *s)
 {
     stop_stores(s);
-    tfs_reserve_release(&s->reserve);
     tfs_inodes_release(&s->inodes);
     tfs_overlay_release(&s->overlay);
     tfs_names_release(&s->names);
