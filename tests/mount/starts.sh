@@ -60,7 +60,7 @@ os.close(fd)' "$M/$SKY" "${2:-}" || edit=refused
     want soon flock -n "$S" true
     "$TFS_BIN" cat "$S" "$SKY" >"$D/saved"
     [ $edit = refused ] || same "the edit that was taken, $1" "$(cat "$D/saved")" 'fill 9'
-    [ $end = 0 ] || grep -q "no memory to answer\|could not be kept" "$D/umount.err" || note "end with $1: $end"
+    [ $end = 0 ] || grep -q "no memory to answer\|not kept" "$D/umount.err" || note "end with $1: $end"
     [ ! -d "$(echo "$D/$SAVE_NAME".unsaved-*)" ] || "$TFS_BIN" import "$D/$SAVE_NAME".unsaved-* "$S"
     "$TFS_BIN" cat "$S" "$SKY" >"$D/saved"
     [ -n "${2:-}" ] || want grep -rqx 'fill 9' "$D/saved" "$D/$SAVE_NAME".rejected-*

@@ -342,23 +342,24 @@ static const char *digits(char text[], size_t count)
     return text;
 }
 
-/* Refused texts of 900 bytes, of which there is room for one. */
-START_TEST(session_lets_the_oldest_refused_text_go_for_a_newer_one)
+/* Refused texts of 900 bytes, of which there is room for one beside their names. */
+START_TEST(session_says_which_refused_text_has_no_room)
 {
-    char text[3001];
+    struct tfs_attr attr;
+    char text[1001];
+
     tfs_session_close(session);
-    open_with((struct tfs_session_options){.rejected_limit = 2000});
+    open_with((struct tfs_session_options){.rejected_limit = 2400});
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", digits(text, 900)), -EBADMSG);
-    ck_assert(comes(exists, ".terrainfs/rejected/chunks/0_0_0/text.txt"));
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", digits(text, 1000)), -EBADMSG);
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", digits(text, 900)), -EBADMSG);
-    ck_assert(comes(exists, ".terrainfs/rejected/chunks/1_0_0/text.txt"));
-    ck_assert(!exists(".terrainfs/rejected/chunks/0_0_0/text.txt"));
-    /* The newest one stays, however large it is. */
-    ck_assert_int_eq(put("chunks/-2_3_4/text.txt", digits(text, 3000)), -EBADMSG);
-    ck_assert(comes(exists, ".terrainfs/rejected/chunks/-2_3_4/text.txt"));
-    ck_assert_str_eq(list(".terrainfs/rejected/chunks"), ". .. -2_3_4 ");
+    ck_assert_str_eq(list(".terrainfs/rejected/chunks"), ". .. 0_0_0 ");
+    ck_assert_int_eq(look(".terrainfs/rejected/chunks/0_0_0/text.txt", &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, 1000);
+    ck_assert_ptr_nonnull(strstr(cat(".terrainfs/errors.log"),
+                                 "chunks/1_0_0/text.txt: what was refused has no room"));
     ck_assert_int_eq(tfs_session_finish(session), 3);
-    ck_assert_ptr_nonnull(strstr(messages, "2 older refused texts were let go"));
+    ck_assert_ptr_nonnull(strstr(messages, "1 refused text is kept in "));
 }
 END_TEST
 
@@ -404,7 +405,7 @@ static const TTest *const *const tests[] = {
     &session_moved_chunk_keeps_its_ids,
     &session_scratch_files_are_capped,
     &session_unlinked_scratch_file_lives_while_open,
-    &session_lets_the_oldest_refused_text_go_for_a_newer_one,
+    &session_says_which_refused_text_has_no_room,
     &session_that_forgets_single_changes_still_shows_all_of_them,
     &session_survives_many_threads,
 };

@@ -67,16 +67,16 @@ START_TEST(session_end_keeps_the_newest_of_each_refused_text)
 }
 END_TEST
 
-/* Two programs that never close it: who opened it last is the last to say what it is. */
-START_TEST(session_end_takes_open_drafts_in_the_order_of_their_opening)
+START_TEST(session_end_takes_what_nobody_closed)
 {
-    struct tfs_handle *first = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
-    struct tfs_handle *last = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    struct tfs_handle *good = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    struct tfs_handle *bad = open_path("chunks/1_0_0/text.txt", O_WRONLY | O_TRUNC);
 
-    ck_assert_int_eq(write_text(last, 0, "last"), 0);
-    ck_assert_int_eq(write_text(first, 0, "first"), 0);
-    ck_assert_int_eq(tfs_session_finish(session), 0);
+    ck_assert_int_eq(write_text(good, 0, "last"), 0);
+    ck_assert_int_eq(write_text(bad, 0, "b a d"), 0);
+    ck_assert_int_eq(tfs_session_finish(session), 3);
     ck_assert_str_eq(fake_blob(save->doc, 0), "last");
+    ck_assert_int_eq(shell("grep -qx 'b a d' fake.save.rejected-*/chunks/1_0_0/text.txt"), 0);
 }
 END_TEST
 
@@ -103,7 +103,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, session_end_keeps_unsaved_edits_and_refused_texts);
-    tcase_add_test(c, session_end_takes_open_drafts_in_the_order_of_their_opening);
+    tcase_add_test(c, session_end_takes_what_nobody_closed);
     tcase_add_test(c, session_end_names_what_is_lost_but_hidden_files_and_backups);
     tcase_add_test(c, session_end_keeps_the_newest_of_each_refused_text);
     return s;

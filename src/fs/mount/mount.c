@@ -43,7 +43,7 @@
 #include "text/name.h"
 
 #define FILES_WANTED 1024
-#define FILES_LEAST 64
+#define FILES_LEAST  64
 #define LEFT_MAX     32768 /* bytes that the pipe takes though nobody reads them */
 
 /* One mount while it is being set up and served. */

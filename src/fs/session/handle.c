@@ -48,58 +48,34 @@ int tfs_draft_resize(struct tfs_draft *draft, uint64_t size)
     return tfs_buf_fit(&draft->bytes, (size_t)size);
 }
 
-/* The bytes come back into memory, if they went into a file. */
-static int unspill(struct tfs_draft *draft)
-{
-    struct tfs_buf bytes = {0};
-
-    if (draft->sparse == NULL)
-        return 0;
-    tfs_buf_resize(&bytes, (size_t)draft->sparse->size);
-    int result = bytes.failed ? -ENOMEM : tfs_sparse_read(draft->sparse, 0, bytes.size, bytes.data);
-    if (result < 0) {
-        tfs_buf_release(&bytes);
-        return result;
-    }
-    tfs_sparse_unref(draft->sparse);
-    draft->sparse = NULL;
-    draft->stays = true;
-    draft->bytes = bytes;
-    return 0;
-}
-
 int tfs_draft_write(struct tfs_draft *draft, uint64_t offset, struct tfs_span bytes)
 {
+    if (draft->sparse != NULL)
+        return tfs_sparse_write(draft->sparse, offset, bytes);
     const uint64_t end = offset + bytes.size;
-    int result = 0;
-
-    if (end > tfs_draft_size(draft))
-        result = tfs_draft_resize(draft, end);
-    if (result < 0 || bytes.size == 0)
-        return result;
-    if (draft->sparse != NULL) {
-        result = tfs_sparse_write(draft->sparse, offset, bytes);
-        if (result == 0 || unspill(draft) < 0)
-            return result;
-    }
-    memcpy(draft->bytes.data + offset, bytes.data, bytes.size);
-    return 0;
+    const int result = end > draft->bytes.size ? tfs_draft_resize(draft, end) : 0;
+    if (result == 0 && bytes.size > 0)
+        memcpy(draft->bytes.data + offset, bytes.data, bytes.size);
+    return result;
 }
 
-void tfs_draft_spill(struct tfs_draft *draft)
+int tfs_draft_spill(struct tfs_draft *draft)
 {
-    struct tfs_sparse *sparse = NULL;
+    struct tfs_sparse *sparse;
 
-    if (draft->stays || draft->sparse != NULL)
-        return;
-    if (tfs_sparse_create(NULL, 0, &sparse) < 0 ||
-        tfs_sparse_write(sparse, 0, tfs_buf_span(&draft->bytes)) < 0) {
+    if (draft->sparse != NULL)
+        return 0;
+    int result = tfs_sparse_create(NULL, 0, &sparse);
+    if (result < 0)
+        return result;
+    result = tfs_sparse_write(sparse, 0, tfs_buf_span(&draft->bytes));
+    if (result < 0) {
         tfs_sparse_unref(sparse);
-        draft->stays = true;
-        return;
+        return result;
     }
     tfs_buf_release(&draft->bytes);
     draft->sparse = sparse;
+    return 0;
 }
 
 uint64_t tfs_count_lines(struct tfs_span text)

@@ -34,7 +34,6 @@ struct tfs_draft {
     enum tfs_draft_state state;
     bool cut;    /* to 0: it takes the place of whatever others made of the file meanwhile */
     bool unborn; /* the name was created, and has no accepted text yet */
-    bool stays;  /* there was no room for it in a file: it is in memory, however large */
     struct tfs_buf bytes;
     struct tfs_sparse *sparse; /* has the bytes; NULL: they are in memory */
     /* What it began from, or what its last commit made: the file as it was there. */
@@ -57,9 +56,8 @@ uint64_t tfs_draft_size(const struct tfs_draft *draft);
 /* 0 or -ENOMEM, or what the file of a sparse one says. */
 int tfs_draft_resize(struct tfs_draft *draft, uint64_t size);
 int tfs_draft_write(struct tfs_draft *draft, uint64_t offset, struct tfs_span bytes);
-/* The bytes go from memory into a file. Where there is no room for it they stay, and nobody tries
- * again. */
-void tfs_draft_spill(struct tfs_draft *draft);
+/* The bytes go from memory into a file, unless they did. */
+int tfs_draft_spill(struct tfs_draft *draft);
 
 uint64_t tfs_count_lines(struct tfs_span text);
 /* Its lines, as far as they are whole, need not be looked at. */

@@ -245,15 +245,6 @@ static bool is_dirty(const struct tfs_handle *handle)
     return handle->draft != NULL && handle->draft->state == TFS_DRAFT_DIRTY;
 }
 
-bool tfs_inode_is_unchecked(const struct tfs_inode *inode)
-{
-    const struct tfs_handle *h = inode->handles;
-
-    while (h != NULL && !is_dirty(h))
-        h = h->next;
-    return h != NULL || (inode->array != NULL && inode->array->dirty);
-}
-
 void tfs_inode_take(struct tfs_inode *inode)
 {
     inode->stamp = TFS_STAMP_TAKEN;

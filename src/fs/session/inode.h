@@ -91,8 +91,6 @@ bool tfs_inode_is_gone(const struct tfs_inode *inode);
 struct tfs_draft *tfs_inode_unborn(const struct tfs_inodes *inodes, const struct tfs_node *node);
 /* It has an accepted text, which no draft has that began before. */
 void tfs_inode_is_born(struct tfs_inodes *inodes, const struct tfs_node *node);
-/* Was something written that no commit point has taken or refused? */
-bool tfs_inode_is_unchecked(const struct tfs_inode *inode);
 /* What was written to an array goes. */
 void tfs_inode_end_array(struct tfs_inode *inode);
 /* No name is given it any more. */

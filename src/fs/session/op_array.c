@@ -102,8 +102,6 @@ int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs
     struct tfs_open_array *array = inode->array;
     const uint64_t end = offset + bytes.size;
 
-    if (tfs_ops_await_answer(need, array->pages) < 0)
-        return TFS_NEEDS_ANSWER;
     if (array->failed < 0)
         return array->failed;
     if (offset > UINT64_MAX / 2 || (end > array->pages->size && end > array->limit))
@@ -119,12 +117,10 @@ int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs
     return 0;
 }
 
-int tfs_ops_resize_array(struct tfs_need *need, struct tfs_inode *inode, uint64_t size)
+int tfs_ops_resize_array(struct tfs_inode *inode, uint64_t size)
 {
     struct tfs_open_array *array = inode->array;
 
-    if (size > 0 && tfs_ops_await_answer(need, array->pages) < 0)
-        return TFS_NEEDS_ANSWER;
     if (size > 0 && array->failed < 0)
         return array->failed;
     if (size > array->pages->size && size > array->limit)
@@ -156,7 +152,7 @@ static void put_aside(struct tfs_session *s, const struct tfs_inode *inode,
         return;
     }
     pthread_mutex_lock(&s->lock);
-    (void)tfs_ops_put_aside(s, &inode->node, tfs_blob_span(text));
+    tfs_ops_put_aside(s, &inode->node, tfs_blob_span(text));
     pthread_mutex_unlock(&s->lock);
     tfs_blob_unref(text);
 }
@@ -247,7 +243,7 @@ int tfs_ops_commit_array(struct tfs_work *work, bool released)
     if (!any)
         return 0;
     int result = take_pages(work, &now, gone, &err);
-    const bool tell = result < 0 && result != -ENOMEM && !now.told;
+    const bool tell = result < 0 && !now.told;
     if (tell && now.pages->size > 0)
         put_aside(s, inode, &now);
     pthread_mutex_lock(&s->lock);

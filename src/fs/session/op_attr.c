@@ -2,11 +2,8 @@
  * Attributes: asking, and setting sizes, times and owners.
  */
 #include <errno.h>
-#include <limits.h>
 
 #include "fs/session/ops.h"
-
-#define BLOCK 4096
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
@@ -60,20 +57,7 @@ int tfs_session_getattr(struct tfs_session *s, uint64_t id, struct tfs_handle *h
 int tfs_session_statfs(struct tfs_session *s, struct statvfs *st)
 {
     /* An edit of the save takes room where the save lies. */
-    if (statvfs(s->branches[0].save->path, st) == 0)
-        return 0;
-    pthread_mutex_lock(&s->lock);
-    uint64_t left = tfs_scratch_left(&s->overlay), limit = s->overlay.limit;
-    pthread_mutex_unlock(&s->lock);
-    *st = (struct statvfs){
-        .f_bsize = BLOCK,
-        .f_frsize = BLOCK,
-        .f_blocks = limit / BLOCK,
-        .f_bfree = left / BLOCK,
-        .f_bavail = left / BLOCK,
-        .f_namemax = NAME_MAX,
-    };
-    return 0;
+    return statvfs(s->branches[0].save->path, st) < 0 ? -errno : 0;
 }
 
 /* ---- setting --------------------------------------------------------------------------------- */
@@ -223,7 +207,7 @@ void tfs_session_setattr(struct tfs_session *s, uint64_t id, struct tfs_handle *
     int result = (set & TFS_SET_SIZE) != 0 && values->st_size < 0 ? -EINVAL : 0;
 
     if (result == 0)
-        result = tfs_ops_told(s, id, NULL, tfs_ops_run(s, try_setattr, &c), &c.why);
+        result = tfs_ops_told(s, id, NULL, tfs_ops_run_writing(s, handle, try_setattr, &c), &c.why);
     if (result != -EINPROGRESS)
         reply.done(reply.arg, result, result == 0 ? &c.attr : NULL);
 }

@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 
-#include "base/clock.h"
 #include "fs/session/ops.h"
 
 static const char gone_sentence[] =
@@ -56,9 +55,9 @@ static bool begin_taking(struct tfs_commit_work *work, struct taking *t, struct 
 
     if (draft == NULL || draft->state == TFS_DRAFT_CLEAN)
         return false;
-    if (draft->sparse == NULL && tfs_blob_copy(tfs_buf_span(&draft->bytes), &t->text, err) < 0)
-        return false;
-    if (draft->sparse != NULL) {
+    if (draft->sparse == NULL) {
+        (void)tfs_blob_copy(tfs_buf_span(&draft->bytes), &t->text, err);
+    } else {
         t->pages = tfs_sparse_ref(draft->sparse);
         t->pages->busy = true;
     }
@@ -84,7 +83,7 @@ static bool begin_taking(struct tfs_commit_work *work, struct taking *t, struct 
 /* All of it in memory, where it is not too much for that. */
 static int read_text(struct tfs_save *save, struct taking *t, struct tfs_error *err)
 {
-    if (t->text != NULL)
+    if (t->text != NULL || t->pages == NULL)
         return 0;
     if (t->size > TFS_DRAFT_WHOLE_MAX)
         return tfs_fail(err, -EFBIG, "what was refused is too large to be kept");
@@ -219,18 +218,17 @@ static void give_back(struct tfs_draft *draft, const struct taking *t)
     draft->cut = draft->cut || t->cut;
 }
 
-/* Want of memory is no refusal: what was written waits for the next commit point. True: it is to be
- * told. */
-static bool refuse(struct tfs_commit_work *work, const struct taking *t, int result)
+/* True: it is to be told. */
+static bool refuse(struct tfs_commit_work *work, const struct taking *t)
 {
     struct tfs_session *s = work->work.branch->session;
     struct tfs_draft *draft = work->handle->draft;
+    const bool copied = t->text != NULL || t->pages != NULL;
 
     give_back(draft, t);
-    if (result == -ENOMEM)
-        return false;
-    if (!t->told && tfs_ops_put_aside(s, &t->node, tfs_blob_span(t->text)) < 0)
-        return false;
+    if (!t->told)
+        tfs_ops_put_aside(s, &t->node,
+                          copied ? tfs_blob_span(t->text) : tfs_buf_span(&draft->bytes));
     if (draft->writes == work->writes)
         draft->state = TFS_DRAFT_REFUSED;
     return !t->told;
@@ -247,11 +245,13 @@ static int commit_draft(struct tfs_commit_work *work)
     const bool any = begin_taking(work, &t, &err);
     pthread_mutex_unlock(&s->lock);
     if (!any)
-        return err.code;
-    int result = settle_with_others(&work->work, &t, &err);
+        return 0;
+    int result = err.code;
+    if (result == 0)
+        result = settle_with_others(&work->work, &t, &err);
     if (result == 0)
         result = put_text(&work->work, &t, &err);
-    if (result < 0 && result != -ENOMEM)
+    if (result < 0)
         (void)read_text(work->work.branch->save, &t, &lost);
     pthread_mutex_lock(&s->lock);
     if (t.pages != NULL)
@@ -259,7 +259,7 @@ static int commit_draft(struct tfs_commit_work *work)
     if (result == 0)
         accept(work, &t);
     else
-        tell = refuse(work, &t, result);
+        tell = refuse(work, &t);
     pthread_cond_broadcast(&s->answered);
     pthread_mutex_unlock(&s->lock);
     if (tell)
@@ -306,7 +306,6 @@ static int apply_commit(struct tfs_job *job, bool last)
     return result == 0 ? work->ended : result;
 }
 
-/* Without memory to take what was written it stays, and is taken later. */
 static int release_array(struct tfs_work *work)
 {
     struct tfs_session *s = work->branch->session;
@@ -314,9 +313,7 @@ static int release_array(struct tfs_work *work)
     int result = tfs_ops_commit_array(work, true);
 
     pthread_mutex_lock(&s->lock);
-    if (result == -ENOMEM)
-        s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
-    else if (inode->array != NULL && !tfs_inode_has_writer(inode))
+    if (inode->array != NULL && !tfs_inode_has_writer(inode))
         tfs_inode_end_array(inode);
     pthread_mutex_unlock(&s->lock);
     return result;
@@ -348,8 +345,6 @@ static void end_handle(struct tfs_session *s, struct tfs_handle *handle)
     const struct tfs_inode *inode = handle->inode;
     const bool unborn = handle->draft != NULL && handle->draft->unborn && !tfs_inode_is_gone(inode);
 
-    if (handle->closed && handle->draft != NULL && handle->draft->state == TFS_DRAFT_DIRTY)
-        s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
     tfs_handle_drop(handle);
     if (unborn && tfs_inode_unborn(&s->inodes, &inode->node) == NULL)
         end_name(s, inode);
@@ -430,12 +425,10 @@ void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, uint64_
         tfs_reply_now(reply, flushes ? -ENOMEM : 0);
 }
 
-static void submit_release(struct tfs_session *s, struct tfs_commit_work *work)
+static void submit_release(struct tfs_commit_work *work)
 {
     if (work != NULL)
         tfs_work_submit(&work->work);
-    else
-        s->retry_at = tfs_now_ms() + TFS_RETRY_MS;
 }
 
 void tfs_ops_release_handle(struct tfs_session *s, struct tfs_handle *handle)
@@ -443,8 +436,8 @@ void tfs_ops_release_handle(struct tfs_session *s, struct tfs_handle *handle)
     const bool dirty = handle->draft != NULL && handle->draft->state == TFS_DRAFT_DIRTY;
 
     handle->closed = true;
-    if (dirty && handle->jobs == 0)
-        submit_release(s, create_work(s, handle, &release, (struct tfs_reply){0}));
+    if (dirty)
+        submit_release(create_work(s, handle, &release, (struct tfs_reply){0}));
     else
         end_handle(s, handle);
 }
@@ -453,8 +446,7 @@ void tfs_ops_release_array(struct tfs_session *s, struct tfs_inode *inode)
 {
     for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
         h->closed = h->closed || h->writer;
-    submit_release(s,
-                   tfs_work_create(sizeof(struct tfs_commit_work), &release,
+    submit_release(tfs_work_create(sizeof(struct tfs_commit_work), &release,
                                    tfs_ops_branch(s, &inode->node), inode, (struct tfs_reply){0}));
 }
 

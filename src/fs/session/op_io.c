@@ -196,9 +196,8 @@ static int make_room(struct tfs_session *s, struct tfs_handle *handle, uint64_t 
     if (size > tfs_draft_size(handle->draft) && size > TFS_DRAFT_MAX &&
         size > draft_limit(s, inode))
         return -EFBIG;
-    if (size >= TFS_DRAFT_LARGE && (tfs_node_file(save, &inode->node)->flags & TFS_FILE_LARGE) != 0)
-        tfs_draft_spill(handle->draft);
-    return 0;
+    const bool large = (tfs_node_file(save, &inode->node)->flags & TFS_FILE_LARGE) != 0;
+    return large && size >= TFS_DRAFT_LARGE ? tfs_draft_spill(handle->draft) : 0;
 }
 
 int tfs_file_resize_scratch(struct tfs_session *s, struct tfs_scratch *scratch, uint64_t size)
@@ -229,8 +228,6 @@ static int resize_draft(struct tfs_session *s, struct tfs_need *need, struct tfs
 {
     int result = begin_cut(s, need, handle, size);
 
-    if (result == 0 && size > 0)
-        result = tfs_ops_await_answer(need, handle->draft->sparse);
     if (result == 0)
         result = make_room(s, handle, size);
     if (result == 0)
@@ -256,7 +253,7 @@ int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_h
         return result;
     if (inode->array != NULL) {
         handle->wrote = true;
-        return tfs_ops_resize_array(need, inode, size);
+        return tfs_ops_resize_array(inode, size);
     }
     if (handle->inode->scratch != NULL)
         return tfs_file_resize_scratch(s, inode->scratch, size);
@@ -339,8 +336,6 @@ static int write_draft(struct tfs_session *s, struct tfs_need *need, struct writ
     struct tfs_handle *handle = w->handle;
     int result = begin_draft(s, need, handle);
 
-    if (result == 0)
-        result = tfs_ops_await_answer(need, handle->draft->sparse);
     if (result < 0)
         return result;
     struct tfs_draft *draft = handle->draft;
@@ -484,7 +479,7 @@ int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, uint64_t
     int result = scan_lines(s, &w);
 
     if (result == 0)
-        result = tfs_ops_run_as_read(s, try_write, &w);
+        result = tfs_ops_run_writing(s, handle, try_write, &w);
     if (w.why.code < 0)
         tfs_ops_log_inode(s, &w.why, handle->inode);
     tfs_buf_release(&w.scan.text);

@@ -135,8 +135,8 @@ static void keep_text(struct tfs_session *s, const struct tfs_rename_work *work)
 {
     const struct tfs_job *job = &work->work.job;
 
-    if (job->result < 0 && job->result != -ENOMEM && (!job->edited || job->undone))
-        (void)tfs_ops_put_aside(s, &work->to, tfs_blob_span(work->text));
+    if (job->result < 0 && (!job->edited || job->undone))
+        tfs_ops_put_aside(s, &work->to, tfs_blob_span(work->text));
 }
 
 static void settle_rename(struct tfs_job *job)

@@ -137,51 +137,16 @@ static void on_turned(void *arg, struct tfs_store *store)
 
 /* ---- what is due ----------------------------------------------------------------------------- */
 
-static bool is_left(const struct tfs_handle *handle, bool all)
-{
-    return handle->draft != NULL && handle->draft->state == TFS_DRAFT_DIRTY && handle->jobs == 0 &&
-           (all || handle->closed);
-}
-
-/* The open one with the next higher id; NULL: there is none. */
-static struct tfs_inode *next_open(const struct tfs_session *s, uint64_t id)
-{
-    struct tfs_map_cell cell;
-    struct tfs_inode *next = NULL;
-
-    for (size_t at = 0; tfs_map_next(&s->inodes.open, &at, &cell);)
-        if (cell.key > id && (next == NULL || cell.key < next->id))
-            next = cell.value;
-    return next;
-}
-
-/* In the order of their opening, before which each got its id. */
-void tfs_ops_check_left(struct tfs_session *s, bool all)
-{
-    struct tfs_inode *inode = NULL;
-
-    s->retry_at = 0;
-    while ((inode = next_open(s, inode != NULL ? inode->id : 0)) != NULL) {
-        for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
-            if (is_left(h, all))
-                tfs_ops_release_handle(s, h);
-        if (inode->array != NULL && (all || !tfs_inode_has_writer(inode)))
-            tfs_ops_release_array(s, inode);
-    }
-}
-
 static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
 {
     struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
-    const int64_t now = tfs_now_ms();
 
     (void)store;
     pthread_mutex_lock(&s->lock);
-    int64_t next = tfs_rest_tick(branch, now, last);
-    if (s->retry_at != 0 && s->retry_at <= now)
-        tfs_ops_check_left(s, false);
-    next = tfs_sooner(tfs_sooner(next, s->retry_at), tfs_ops_begin_quiet(s, now));
+    const int64_t now = tfs_now_ms();
+    const int64_t next =
+        tfs_sooner(tfs_rest_tick(branch, now, last), tfs_ops_begin_quiet(s, now));
     pthread_mutex_unlock(&s->lock);
     tell_stale(branch);
     return next;

@@ -270,14 +270,6 @@ int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct 
     return TFS_NEEDS_BYTES;
 }
 
-int tfs_ops_await_answer(struct tfs_need *need, struct tfs_sparse *pages)
-{
-    if (pages == NULL || !pages->busy)
-        return 0;
-    need->busy = tfs_sparse_ref(pages);
-    return TFS_NEEDS_ANSWER;
-}
-
 /* What lies in a chunk keeps a file from being read: EIO, and a sentence, of which the kernel's
  * attempts at one file make one line. */
 static int tell_unreadable(struct tfs_session *s, const struct tfs_need *need,
@@ -329,26 +321,17 @@ static int render(struct tfs_session *s, struct tfs_need *need)
     return result;
 }
 
-/* The answer takes nothing that a program or the kernel has to give. */
-static void await_answer(struct tfs_session *s, struct tfs_need *need)
+/* Are its pages being read where they lie? The commit that does takes nothing that a program or the
+ * kernel has to give. */
+static bool is_being_taken(const struct tfs_handle *handle)
 {
-    pthread_mutex_lock(&s->lock);
-    while (need->busy->busy)
-        pthread_cond_wait(&s->answered, &s->lock);
-    pthread_mutex_unlock(&s->lock);
-    tfs_sparse_unref(need->busy);
-    need->busy = NULL;
-}
+    const struct tfs_sparse *pages = NULL;
 
-/* Does what an attempt ended with. */
-static int provide(struct tfs_session *s, int wanted, struct tfs_need *need)
-{
-    if (wanted == TFS_NEEDS_BYTES)
-        return render(s, need);
-    if (wanted == TFS_NEEDS_CHUNKS)
-        return need->read_chunks(need);
-    await_answer(s, need);
-    return 0;
+    if (handle != NULL && handle->inode->array != NULL)
+        pages = handle->inode->array->pages;
+    else if (handle != NULL && handle->draft != NULL)
+        pages = handle->draft->sparse;
+    return pages != NULL && pages->busy;
 }
 
 #define LOOKS_MAX 8 /* at a save that another program goes on to write */
@@ -378,19 +361,22 @@ int64_t tfs_ops_begin_quiet(struct tfs_session *s, int64_t now)
     return s->quiet ? 0 : s->quiet_at;
 }
 
-static int run(struct tfs_session *s, tfs_attempt_fn attempt, void *call, unsigned looks)
+static int run(struct tfs_session *s, const struct tfs_handle *writer, tfs_attempt_fn attempt,
+               void *call, unsigned looks)
 {
     struct tfs_need need = {.looks = looks};
     int result;
 
     do {
         pthread_mutex_lock(&s->lock);
+        while (is_being_taken(writer))
+            pthread_cond_wait(&s->answered, &s->lock);
         result = attempt(s, call, &need);
         tfs_ops_end_quiet(s);
         pthread_mutex_unlock(&s->lock);
         if (result > TFS_NEEDS_BYTES)
             break;
-        result = provide(s, result, &need);
+        result = result == TFS_NEEDS_BYTES ? render(s, &need) : need.read_chunks(&need);
     } while (result >= 0);
     tfs_blob_unref(need.blob);
     return result;
@@ -398,12 +384,18 @@ static int run(struct tfs_session *s, tfs_attempt_fn attempt, void *call, unsign
 
 int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call)
 {
-    return run(s, attempt, call, LOOKS_MAX);
+    return run(s, NULL, attempt, call, LOOKS_MAX);
 }
 
 int tfs_ops_run_as_read(struct tfs_session *s, tfs_attempt_fn attempt, void *call)
 {
-    return run(s, attempt, call, 0);
+    return run(s, NULL, attempt, call, 0);
+}
+
+int tfs_ops_run_writing(struct tfs_session *s, const struct tfs_handle *handle,
+                        tfs_attempt_fn attempt, void *call)
+{
+    return run(s, handle, attempt, call, 0);
 }
 
 /* ---- people ---------------------------------------------------------------------------------- */
@@ -502,15 +494,13 @@ static void path_of_file(struct tfs_session *s, const struct tfs_node *file, str
     tfs_buf_u8(path, 0);
 }
 
-int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file, struct tfs_span text)
+void tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file, struct tfs_span text)
 {
     struct tfs_buf path = {0};
 
     path_of_file(s, file, &path);
-    int result =
-        path.failed ? -ENOMEM : tfs_rejected_put(&s->rejected, (const char *)path.data, text);
+    tfs_rejected_put(&s->rejected, path.failed ? "?" : (const char *)path.data, text);
     tfs_buf_release(&path);
-    return result;
 }
 
 void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_node *file)

@@ -40,8 +40,7 @@
 #include "fs/session/session.h"
 #include "fs/store/store.h"
 
-#define TFS_REST_MS  2000
-#define TFS_RETRY_MS 1000
+#define TFS_REST_MS 2000
 /* A draft may grow to this and four times what the file has now (fs/tree/tree.h). */
 #define TFS_DRAFT_MAX TFS_TEXT_MORE
 /* From here on a draft lies in a file, where its lens takes it so. */
@@ -90,7 +89,6 @@ struct tfs_session {
     unsigned listings; /* so many changes are told, because a listing of before may come late */
     int64_t quiet_at;  /* when that begins, if nothing changes until then */
     uint64_t told;     /* the last change that was seen: tfs_views_last_stamp */
-    int64_t retry_at;  /* when drafts that lost their handle are looked for; 0: none did */
     struct {
         uint64_t id, version; /* of the file that could not be read last, and its document */
     } unreadable;
@@ -130,7 +128,6 @@ void tfs_ops_stale(struct tfs_session *s, const struct tfs_node *dir);
 /* What attempts end with to be made again; not error numbers. */
 #define TFS_NEEDS_BYTES  (-100001) /* `view` is to be rendered */
 #define TFS_NEEDS_CHUNKS (-100002) /* chunks of `branch` are to be read */
-#define TFS_NEEDS_ANSWER (-100003) /* `busy` is being read where it lies */
 
 /* The stamp of a text that is rendered for one caller, and never remembered. */
 #define TFS_STAMP_NONE UINT64_MAX
@@ -139,7 +136,6 @@ struct tfs_need {
     struct tfs_view view;  /* what is to be rendered; with a reference to the document */
     uint64_t offset, size; /* the range of it that is wanted; size 0: all */
     struct tfs_blob *blob; /* rendered from view.id as of view.stamp */
-    struct tfs_sparse *busy;
     struct tfs_branch *branch;
     struct tfs_key chunk; /* the one that may be there */
     bool all_chunks;
@@ -159,6 +155,9 @@ int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
 /* The same of the save as it was read, which answers ESTALE then: by the store's thread, and where
  * a file is opened or open, whose size the kernel was told before. */
 int tfs_ops_run_as_read(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
+/* The same of a handle that is written through, whose pages no commit point is reading. */
+int tfs_ops_run_writing(struct tfs_session *s, const struct tfs_handle *handle,
+                        tfs_attempt_fn attempt, void *call);
 
 /* If something changed, the front end hears that the names that it kept are stale: before the lock
  * is given up. The kernel takes a listing for one of the moment when it gets to reading it, so it
@@ -185,9 +184,6 @@ int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs
 /* The same of a file in another document: always a range. */
 int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                      struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob);
-/* Are these pages, which may be NULL, being read where they lie, and not written to? Then
- * TFS_NEEDS_ANSWER; or 0. */
-int tfs_ops_await_answer(struct tfs_need *need, struct tfs_sparse *pages);
 
 /* ---- op_stat.c ------------------------------------------------------------------------------- */
 
@@ -223,8 +219,8 @@ void tfs_ops_log_branch(const struct tfs_branch *branch, const struct tfs_error 
 void tfs_ops_log_inode(struct tfs_session *s, const struct tfs_error *err,
                        const struct tfs_inode *inode);
 
-/* What was written to a file of the schema goes to rejected/: 0 or -ENOMEM. */
-int tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file, struct tfs_span text);
+/* What was written to a file of the schema goes to rejected/. */
+void tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file, struct tfs_span text);
 /* The file was mended: what was rejected of it before is of no more use. A text that says what the
  * save says already mends nothing: vim writes the old one back when a write fails. */
 void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_node *file);
@@ -288,7 +284,7 @@ int tfs_ops_open_array(struct tfs_session *s, struct tfs_inode *inode);
 /* `why`: of a failure that is to be told. */
 int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                         uint64_t offset, struct tfs_span bytes, struct tfs_error *why);
-int tfs_ops_resize_array(struct tfs_need *need, struct tfs_inode *inode, uint64_t size);
+int tfs_ops_resize_array(struct tfs_inode *inode, uint64_t size);
 /* By the store's thread, without the lock: what was written becomes an edit; `released`: if it has
  * no writer. What is refused is told, and put aside. */
 int tfs_ops_commit_array(struct tfs_work *work, bool released);
@@ -346,7 +342,7 @@ struct tfs_commit_work {
 /* What the handle wrote is to be taken, for a close or an fsync; NULL without memory. */
 struct tfs_commit_work *tfs_commit_create(struct tfs_session *s, struct tfs_handle *handle,
                                           struct tfs_reply reply);
-/* Nobody has it open any more: takes what is left of it. */
+/* Nobody has it open any more: takes what is left of it; without memory, at the end. */
 void tfs_ops_release_handle(struct tfs_session *s, struct tfs_handle *handle);
 /* The same of all who wrote to an array. */
 void tfs_ops_release_array(struct tfs_session *s, struct tfs_inode *inode);
@@ -385,9 +381,6 @@ extern const struct tfs_job_kind tfs_rename_onto;
 /* ---- op_store.c ------------------------------------------------------------------------------ */
 
 extern const struct tfs_store_client tfs_ops_client;
-/* Drafts that lost their handle and could not be taken are taken now; `all`: also those that nobody
- * closed. */
-void tfs_ops_check_left(struct tfs_session *s, bool all);
 
 /* ---- op_names.c ------------------------------------------------------------------------------ */
 

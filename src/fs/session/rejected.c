@@ -167,64 +167,6 @@ static int walk(const struct tfs_rejected *q, uint64_t dir, const char *prefix, 
     return failed;
 }
 
-/* How much all of it is; the oldest text, and its path. */
-struct weighing {
-    const struct tfs_scratch *self; /* is about to be replaced, and does not count */
-    const struct tfs_scratch *oldest;
-    uint64_t total;
-    char path[PATH_MAX];
-};
-
-static int weigh(void *arg, const char *path, const struct tfs_scratch *entry)
-{
-    struct weighing *w = arg;
-
-    w->total += TFS_SCRATCH_COST + (entry != w->self ? entry->bytes.size : 0);
-    if (entry->kind == TFS_SCRATCH_DIRECTORY || entry == w->self ||
-        (w->oldest != NULL && !tfs_is_later(w->oldest->mtime, entry->mtime)))
-        return 0;
-    w->oldest = entry;
-    snprintf(w->path, sizeof(w->path), "%s", path);
-    return 0;
-}
-
-/* What stands under this path now; NULL: nothing. */
-static const struct tfs_scratch *find_path(const struct tfs_rejected *q, const char *path)
-{
-    const struct tfs_scratch *at = q->dir->scratch;
-
-    while (at != NULL && *path != '\0') {
-        char name[NAME_MAX + 1];
-        size_t length = strcspn(path, "/");
-        snprintf(name, sizeof(name), "%.*s", (int)length, path);
-        at = entry_of(q, at->id, name);
-        path += length + (path[length] == '/');
-    }
-    return at;
-}
-
-/* Room for `size` bytes in the place of what stands under the path now. */
-static void make_room(struct tfs_rejected *q, const char *path, uint64_t size)
-{
-    char line[PATH_MAX + 100];
-
-    /* Files that are no rejected texts are counted too: then looking is in vain. */
-    if (q->inodes->overlay->uncapped + size + TFS_SCRATCH_COST <= q->limit)
-        return;
-    for (uint64_t before = UINT64_MAX;;) {
-        struct weighing w = {.self = find_path(q, path)};
-        (void)walk(q, q->dir->id, "", weigh, &w);
-        if (w.oldest == NULL || w.total + size <= q->limit || w.total >= before)
-            return;
-        before = w.total;
-        snprintf(line, sizeof(line),
-                 TFS_CONTROL_NAME "/rejected/%s: let go, to keep newer refused texts", w.path);
-        tfs_rejected_log(q, line);
-        q->dropped++;
-        tfs_rejected_drop(q, w.path);
-    }
-}
-
 /* Takes the file `rest` below `at` away, if it is there, and directories that are empty then. */
 static void drop_below(struct tfs_rejected *q, uint64_t at, char *rest)
 {
@@ -255,37 +197,45 @@ static struct tfs_scratch *make_path(struct tfs_rejected *q, const char *path)
     struct tfs_scratch *at = q->dir->scratch;
 
     snprintf(copy, sizeof(copy), "%s", path);
-    while (at != NULL && rest != NULL && (name = strsep(&rest, "/")) != NULL) {
+    while (at != NULL && rest != NULL && (name = strsep(&rest, "/")) != NULL)
         at = make_entry(q, at->id, name, rest != NULL ? TFS_SCRATCH_DIRECTORY : TFS_SCRATCH_FILE);
-    }
-    if (at == NULL)
-        tfs_rejected_drop(q, path);
     return at;
 }
 
-int tfs_rejected_put(struct tfs_rejected *q, const char *path, struct tfs_span bytes)
+/* Is it under the path now? */
+static bool keep(struct tfs_rejected *q, const char *path, struct tfs_span bytes)
 {
     struct tfs_buf copy = {0};
 
-    /* Some programs open, cut off and close a file before they write it: that holds nothing to
-     * keep. */
-    if (bytes.size == 0)
-        return 0;
-    make_room(q, path, bytes.size);
     tfs_buf_add_span(&copy, bytes);
     struct tfs_scratch *scratch = copy.failed ? NULL : make_path(q, path);
-    if (scratch == NULL) {
+    if (scratch == NULL ||
+        q->inodes->overlay->uncapped - scratch->bytes.size + bytes.size > q->limit) {
         tfs_buf_release(&copy);
-        return -ENOMEM;
+        tfs_rejected_drop(q, path);
+        return false;
     }
     tfs_scratch_fill(q->inodes->overlay, scratch, &copy);
     scratch->mtime = scratch->ctime = tfs_views_now(q->views);
-    return 0;
+    return true;
+}
+
+void tfs_rejected_put(struct tfs_rejected *q, const char *path, struct tfs_span bytes)
+{
+    char line[PATH_MAX + 100];
+
+    /* Some programs open, cut off and close a file before they write it: that holds nothing to
+     * keep. */
+    if (bytes.size == 0 || keep(q, path, bytes))
+        return;
+    snprintf(line, sizeof(line),
+             "%s: what was refused has no room in " TFS_CONTROL_NAME "/rejected", path);
+    tfs_rejected_log(q, line);
 }
 
 bool tfs_rejected_is_empty(const struct tfs_rejected *q)
 {
-    return tfs_overlay_is_empty(q->inodes->overlay, q->dir->id) && q->dropped == 0;
+    return tfs_overlay_is_empty(q->inodes->overlay, q->dir->id);
 }
 
 struct giving {

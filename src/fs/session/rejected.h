@@ -13,7 +13,7 @@
 #include "fs/tree/views.h"
 
 #define TFS_CONTROL_NAME ".terrainfs"
-#define TFS_REJECTED_MAX (UINT64_C(256) << 20) /* rejected texts; older ones go first */
+#define TFS_REJECTED_MAX (UINT64_C(256) << 20) /* rejected texts */
 
 struct tfs_rejected {
     struct tfs_inodes *inodes;
@@ -21,7 +21,6 @@ struct tfs_rejected {
     struct stat st;          /* owner and mode of the save when it was opened */
     uint64_t limit;
     struct tfs_inode *control, *log, *status, *dir;
-    size_t dropped; /* rejected texts that were removed for newer ones */
 };
 
 /* Makes .terrainfs: 0 or -ENOMEM. The members above `control` are set. */
@@ -35,9 +34,9 @@ void tfs_rejected_log(struct tfs_rejected *q, const char *line);
 /* Is there any? Then .terrainfs is listed. */
 bool tfs_rejected_has_lines(const struct tfs_rejected *q);
 
-/* Puts a rejected document aside: 0, or -ENOMEM and nothing is. Older ones go when there is no
- * room: the log says which. */
-int tfs_rejected_put(struct tfs_rejected *q, const char *path, struct tfs_span bytes);
+/* Puts a rejected document aside, in the place of an older one; where there is no room for it, the
+ * log says so. */
+void tfs_rejected_put(struct tfs_rejected *q, const char *path, struct tfs_span bytes);
 /* What a handle wrote to `path` was rejected and is accepted now: the copy that was put aside
  * goes. */
 void tfs_rejected_drop(struct tfs_rejected *q, const char *path);

@@ -167,6 +167,24 @@ int tfs_session_add_file(struct tfs_session *s, const char *name, struct tfs_spa
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+/* What nobody closed is taken as if it was closed now. */
+static void release_all(struct tfs_session *s)
+{
+    struct tfs_map_cell cell;
+
+    pthread_mutex_lock(&s->lock);
+    for (size_t at = 0; tfs_map_next(&s->inodes.open, &at, &cell);) {
+        struct tfs_inode *inode = cell.value;
+        for (struct tfs_handle *h = inode->handles, *next; h != NULL; h = next) {
+            next = h->next;
+            tfs_ops_release_handle(s, h);
+        }
+        if (inode->array != NULL)
+            tfs_ops_release_array(s, inode);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* Behind what is in `out`. */
 static void add_path(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_buf *out)
 {
@@ -273,61 +291,6 @@ static bool differs(const struct tfs_branch *branch)
     return !tfs_doc_same(tfs_store_saved(branch->store), tfs_store_shown(branch->store));
 }
 
-/* What lies in a file. */
-static int add_pages(struct tfs_session *s, const struct tfs_sparse *pages,
-                     const struct tfs_node *node, const char *path, struct tfs_apart *apart)
-{
-    struct tfs_error err = {0};
-    struct tfs_blob *text = NULL;
-    int result = pages->size <= TFS_DRAFT_WHOLE_MAX
-                     ? tfs_sparse_text(pages, tfs_ops_branch(s, node)->save, node, &text, &err)
-                     : -EFBIG;
-
-    if (result == 0)
-        result = tfs_apart_add(apart, path, tfs_blob_span(text));
-    tfs_blob_unref(text);
-    return result;
-}
-
-static int add_draft(struct tfs_session *s, const struct tfs_inode *inode, const char *path,
-                     struct tfs_apart *apart)
-{
-    int failed = 0;
-
-    if (inode->array != NULL)
-        return add_pages(s, inode->array->pages, &inode->array->node, path, apart);
-    for (const struct tfs_handle *h = inode->handles; h != NULL; h = h->next) {
-        const struct tfs_draft *draft = h->draft;
-        if (draft == NULL || draft->state != TFS_DRAFT_DIRTY)
-            continue;
-        const int result = draft->sparse != NULL
-                               ? add_pages(s, draft->sparse, &inode->node, path, apart)
-                               : tfs_apart_add(apart, path, tfs_buf_span(&draft->bytes));
-        failed = tfs_first_failure(failed, result);
-    }
-    return failed;
-}
-
-/* Those that nobody could check. */
-static int add_drafts(struct tfs_session *s, struct tfs_apart *apart)
-{
-    struct tfs_map_cell cell;
-    int failed = 0;
-
-    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
-        const struct tfs_inode *inode = cell.value;
-        struct tfs_buf path = {0};
-        if (!tfs_inode_is_unchecked(inode))
-            continue;
-        tfs_ops_path(s, inode->id, &path);
-        tfs_buf_u8(&path, 0);
-        int result = path.failed ? -ENOMEM : add_draft(s, inode, (const char *)path.data, apart);
-        failed = tfs_first_failure(failed, result);
-        tfs_buf_release(&path);
-    }
-    return failed;
-}
-
 /* The newest of each path. */
 static int add_rejected(void *arg, const char *path, struct tfs_span bytes)
 {
@@ -338,10 +301,9 @@ static int add_rejected(void *arg, const char *path, struct tfs_span bytes)
 
 static int fill(void *arg, struct tfs_apart *apart)
 {
-    struct tfs_session *s = arg;
-    const int failed = add_drafts(s, apart);
+    const struct tfs_session *s = arg;
 
-    return tfs_first_failure(failed, tfs_rejected_each(&s->rejected, add_rejected, apart));
+    return tfs_rejected_each(&s->rejected, add_rejected, apart);
 }
 
 static int count_one(void *arg, const char *path, struct tfs_span bytes)
@@ -352,37 +314,25 @@ static int count_one(void *arg, const char *path, struct tfs_span bytes)
     return 0;
 }
 
-static size_t count_rejected(struct tfs_session *s)
+/* Texts that were refused go to NAME.rejected-DATE/. Were there any? */
+static bool keep_rejected(struct tfs_session *s)
 {
-    struct tfs_map_cell cell;
     size_t count = 0;
-
-    (void)tfs_rejected_each(&s->rejected, count_one, &count);
-    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);)
-        count += tfs_inode_is_unchecked(cell.value);
-    return count;
-}
-
-/* Texts that were refused go to NAME.rejected-DATE/. */
-static void keep_rejected(struct tfs_session *s, size_t count)
-{
-    const size_t dropped = s->rejected.dropped;
     char *directory = NULL, *said = NULL;
 
-    if (dropped > 0)
-        tfs_ops_message(s, "%zu older refused text%s let go to keep newer ones", dropped,
-                        dropped == 1 ? " was" : "s were");
+    (void)tfs_rejected_each(&s->rejected, count_one, &count);
+    if (count == 0)
+        return false;
     const int result = tfs_apart_store(s->branches[0].save, "rejected", true, fill, s, &directory);
-    const int length =
-        directory == NULL
-            ? tfs_print(&said, "refused texts could not be kept: %s", strerror(-result))
-            : tfs_print(&said, "%zu refused text%s kept in %s%s", count,
-                        count == 1 ? " is" : "s are", directory,
-                        result < 0 ? " (not complete: writing there failed)" : "");
-    if (length >= 0)
+    const char *kept = directory == NULL ? "not kept: "
+                       : result < 0      ? "kept in part, writing failed: "
+                                         : "kept in ";
+    if (tfs_print(&said, "%zu refused text%s %s%s", count, count == 1 ? " is" : "s are", kept,
+                  directory != NULL ? directory : strerror(-result)) >= 0)
         say_left(s, said, true);
     free(said);
     free(directory);
+    return true;
 }
 
 /* What became of edits that are not in the save. */
@@ -429,21 +379,17 @@ static void keep_times(struct tfs_session *s, struct tfs_branch *branch)
 
 int tfs_session_finish(struct tfs_session *s)
 {
-    pthread_mutex_lock(&s->lock);
-    tfs_ops_check_left(s, true);
-    pthread_mutex_unlock(&s->lock);
+    release_all(s);
     stop_stores(s);
     tell_scratch(s);
     for (size_t i = 0; i < s->branch_count && s->options.keep_times; i++)
         if (!differs(&s->branches[i]))
             keep_times(s, &s->branches[i]);
-    const size_t rejected = count_rejected(s);
     const bool unsaved = tell_unsaved(s);
-    if (rejected > 0)
-        keep_rejected(s, rejected);
-    if (rejected == 0 && !unsaved && is_durable(s))
+    const bool rejected = keep_rejected(s);
+    if (!rejected && !unsaved && is_durable(s))
         return 0;
-    if (rejected == 0 && !unsaved)
+    if (!rejected && !unsaved)
         say_left(s,
                  "everything is written, but the disk did not confirm it: a power cut may take the "
                  "last edits back",
