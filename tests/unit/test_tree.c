@@ -267,8 +267,6 @@ START_TEST(tree_shows_only_raw_of_a_damaged_chunk)
     ck_assert_int_eq(tfs_tree_resolve(&save, doc, "chunks/2_1_0/raw.bin", true, &node), 0);
     ck_assert_int_eq(tfs_tree_resolve(&save, doc, "chunks/2_1_0/blocks.txt", true, &node), -ENOENT);
     ck_assert_int_eq(tfs_tree_resolve(&save, doc, "chunks/2_1_0/lights", true, &node), -ENOENT);
-    node = node_of("chunks/2_1_0");
-    ck_assert_uint_eq(tfs_tree_subdirectories(&save, doc, &node), 0);
 }
 END_TEST
 
@@ -552,28 +550,6 @@ START_TEST(tree_tells_which_files_may_be_written)
 }
 END_TEST
 
-static const struct {
-    const char *path;
-    size_t count;
-} counts[] = {
-    {"", 4},
-    {"chunks", 3},
-    {"lods", 2},
-    {"lods/2", 1},
-    {"lods/2/chunks", 2},
-    {"chunks/0_0_0", 2},
-    {"chunks/0_0_0/lights", 0},
-    {"layers", 0},
-};
-
-START_TEST(tree_counts_subdirectories)
-{
-    struct tfs_node node = node_of(counts[_i].path);
-
-    ck_assert_uint_eq(tfs_tree_subdirectories(&save, doc, &node), counts[_i].count);
-}
-END_TEST
-
 START_TEST(tree_knows_directories_of_chunks)
 {
     struct tfs_node node = node_of("lods/2/chunks");
@@ -662,17 +638,16 @@ static const struct tfs_tree toy_deep = {
 
 static const struct {
     const char *directory, *listing;
-    size_t directories;
 } deep[] = {
-    {"", "raw.bin chunks/ a/ b/ ", 3},
-    {"a", "one.txt b/ bc/ ", 2},
-    {"a/b", "three.npy c/ ", 1},
-    {"a/b/c", "two.txt ", 0},
-    {"a/bc", "four.npy 00_mask.png 01_mask.png ", 0},
-    {"b", "five.txt ", 0},
-    {"chunks/0_0_0", "raw.bin a/ b/ ", 2},
-    {"chunks/0_0_0/a", "one.txt b/ bc/ ", 2},
-    {"chunks/0_0_0/a/b/c", "two.txt ", 0},
+    {"", "raw.bin chunks/ a/ b/ "},
+    {"a", "one.txt b/ bc/ "},
+    {"a/b", "three.npy c/ "},
+    {"a/b/c", "two.txt "},
+    {"a/bc", "four.npy 00_mask.png 01_mask.png "},
+    {"b", "five.txt "},
+    {"chunks/0_0_0", "raw.bin a/ b/ "},
+    {"chunks/0_0_0/a", "one.txt b/ bc/ "},
+    {"chunks/0_0_0/a/b/c", "two.txt "},
 };
 
 START_TEST(tree_has_directories_in_directories)
@@ -682,7 +657,6 @@ START_TEST(tree_has_directories_in_directories)
     struct tfs_buf path = {0};
 
     ck_assert_str_eq(listing(deep[_i].directory), deep[_i].listing);
-    ck_assert_uint_eq(tfs_tree_subdirectories(&save, doc, &dir), deep[_i].directories);
     for (size_t i = 0; tfs_tree_entry(&save, doc, &dir, i, &i, &node) == 1;) {
         struct tfs_node parent = tfs_tree_parent(&save, &node), again;
         ck_assert(tfs_node_same(&parent, &dir));
@@ -726,7 +700,6 @@ static void add_listing_tests(TCase *tcase)
     tcase_add_test(tcase, tree_shows_what_the_table_does_not_say);
     tcase_add_test(tcase, tree_shows_stored_bytes_of_a_damaged_chunk_in_every_set);
     tcase_add_test(tcase, tree_tells_names_that_are_left_out_from_unknown_ones);
-    tcase_add_loop_test(tcase, tree_counts_subdirectories, 0, COUNT(counts));
     tcase_add_loop_test(tcase, tree_has_directories_in_directories, 0, COUNT(deep));
     tcase_add_test(tcase, tree_hides_directories_of_which_nothing_was_chosen_at_any_depth);
 }

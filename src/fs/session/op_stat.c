@@ -18,35 +18,6 @@ static void fill_size(struct stat *st, uint64_t size)
     st->st_blocks = (blkcnt_t)((size + 511) / 512);
 }
 
-static size_t count_directories(struct tfs_session *s, const struct tfs_node *dir)
-{
-    const struct tfs_branch *branch = tfs_ops_branch(s, dir);
-    size_t count = tfs_link_directories(&s->overlay, tfs_node_id(dir));
-
-    if (branch != NULL)
-        return count + tfs_tree_subdirectories(branch->save, tfs_store_shown(branch->store), dir) -
-               (tfs_node_id(dir) == 1); /* .terrainfs */
-    for (uint32_t i = 1; i < s->above_count; i++)
-        count += s->above[i].parent == dir->slot;
-    for (size_t i = 0; i < s->branch_count; i++)
-        count += s->branches[i].above == dir->slot;
-    return count - (dir->slot == 0);
-}
-
-/* 1, as for other filesystems that do not count: not all of the directory is known yet, or
- * directories of groups were made. */
-static nlink_t count_links(struct tfs_session *s, const struct tfs_node *dir)
-{
-    const struct tfs_branch *branch = tfs_ops_branch(s, dir);
-    const struct tfs_doc *doc = branch != NULL ? tfs_store_shown(branch->store) : NULL;
-
-    if (branch != NULL && dir->scope != TFS_SCOPE_CHUNK &&
-        ((dir->scope == TFS_SCOPE_ROOT && tfs_save_lacks(branch->save, doc, NULL)) ||
-         tfs_names_adds(&s->names, branch->save, doc, dir->store)))
-        return 1;
-    return (nlink_t)(2 + count_directories(s, dir));
-}
-
 /* Owner and permissions follow the save; a directory may be searched by those who may read. */
 static void fill_mode(struct tfs_session *s, const struct tfs_node *node, struct stat *st)
 {
@@ -63,7 +34,7 @@ static void fill_mode(struct tfs_session *s, const struct tfs_node *node, struct
     st->st_mode = mode | (directory ? S_IFDIR : S_IFREG);
     st->st_uid = save.st_uid;
     st->st_gid = save.st_gid;
-    st->st_nlink = directory ? count_links(s, node) : 1;
+    st->st_nlink = 1; /* of a directory: not counted */
 }
 
 static int find_size(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
@@ -209,8 +180,7 @@ static void update_status(struct tfs_session *s)
                    (unsigned long long)s->overlay.limit);
 }
 
-static void attr_of_scratch(struct tfs_session *s, const struct tfs_scratch *scratch,
-                            struct tfs_attr *attr)
+static void attr_of_scratch(const struct tfs_scratch *scratch, struct tfs_attr *attr)
 {
     const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
     uint64_t id = scratch->id;
@@ -223,9 +193,7 @@ static void attr_of_scratch(struct tfs_session *s, const struct tfs_scratch *scr
     struct stat *st = &attr->st;
     st->st_ino = id;
     st->st_mode = scratch->mode | scratch->kind;
-    st->st_nlink = scratch->link != NULL ? 1 : 0;
-    if (scratch->kind == TFS_SCRATCH_DIRECTORY)
-        st->st_nlink = (nlink_t)(2 + tfs_link_directories(&s->overlay, id));
+    st->st_nlink = scratch->link != NULL;
     st->st_uid = scratch->uid;
     st->st_gid = scratch->gid;
     st->st_atim = scratch->atime;
@@ -267,7 +235,7 @@ int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode 
         return attr_of_file(s, need, inode, attr);
     if (inode == s->rejected.status)
         update_status(s);
-    attr_of_scratch(s, inode->scratch, attr);
+    attr_of_scratch(inode->scratch, attr);
     return 0;
 }
 

@@ -13,7 +13,6 @@
 struct scratch_names {
     void *by_name, *by_serial;
     size_t count;
-    size_t directories; /* how many of them are directories */
 };
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -206,13 +205,6 @@ bool tfs_overlay_is_empty(const struct tfs_overlay *overlay, uint64_t parent)
     return names_in(overlay, parent) == NULL;
 }
 
-size_t tfs_link_directories(const struct tfs_overlay *overlay, uint64_t parent)
-{
-    const struct scratch_names *names = names_in(overlay, parent);
-
-    return names != NULL ? names->directories : 0;
-}
-
 static struct scratch_names *make_names(struct tfs_overlay *overlay, uint64_t parent)
 {
     struct scratch_names *names = names_in(overlay, parent);
@@ -255,7 +247,6 @@ static struct tfs_link *new_link(struct tfs_overlay *overlay, uint64_t parent, c
 static void give_link(struct tfs_overlay *overlay, uint64_t parent, struct tfs_link *link,
                       struct tfs_scratch *scratch)
 {
-    names_in(overlay, parent)->directories += scratch->kind == TFS_SCRATCH_DIRECTORY;
     count(overlay, scratch, TFS_SCRATCH_COST, 0);
     link->scratch = scratch;
     scratch->link = link;
@@ -268,7 +259,6 @@ static struct scratch_names *take_link(struct tfs_overlay *overlay, struct tfs_l
     struct tfs_scratch *scratch = link->scratch;
     struct scratch_names *names = names_in(overlay, scratch->parent);
 
-    names->directories -= scratch->kind == TFS_SCRATCH_DIRECTORY;
     count(overlay, scratch, 0, TFS_SCRATCH_COST);
     link->scratch = NULL;
     scratch->link = NULL;

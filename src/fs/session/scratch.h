@@ -83,8 +83,6 @@ struct tfs_link *tfs_link_find(const struct tfs_overlay *overlay, uint64_t paren
 /* The first name of a directory whose serial is not below that; NULL: there is none. */
 struct tfs_link *tfs_link_from(const struct tfs_overlay *overlay, uint64_t parent, uint64_t serial);
 bool tfs_overlay_is_empty(const struct tfs_overlay *overlay, uint64_t parent);
-/* Scratch directories in a directory. */
-size_t tfs_link_directories(const struct tfs_overlay *overlay, uint64_t parent);
 /* A name that is free: 0, -ENOSPC, -ENOMEM. */
 int tfs_link_add(struct tfs_overlay *overlay, uint64_t parent, const char *name,
                  struct tfs_scratch *scratch);

@@ -155,13 +155,15 @@ static int sub_exists(struct tfs_save *save, const struct tfs_doc *doc, const st
 int tfs_directory_exists(struct tfs_save *save, const struct tfs_doc *doc,
                          const struct tfs_node *node, bool damaged)
 {
+    uint32_t first;
+
     switch (node->directory) {
     case TFS_DIR_TOP:
         return 1;
     case TFS_DIR_CHUNKS:
         return node->scope != TFS_SCOPE_CHUNK;
     case TFS_DIR_GROUPS:
-        return node->scope == TFS_SCOPE_ROOT && tfs_group_count(save, doc) > 0;
+        return node->scope == TFS_SCOPE_ROOT && tfs_group_next(save, doc, 1, &first);
     default:
         return sub_exists(save, doc, node, damaged);
     }

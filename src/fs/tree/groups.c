@@ -34,21 +34,6 @@ bool tfs_group_exists(const struct tfs_save *save, const struct tfs_doc *doc, ui
     return tfs_group_next(save, doc, group, &found) && found == group;
 }
 
-size_t tfs_group_count(const struct tfs_save *save, const struct tfs_doc *doc)
-{
-    size_t count = 0;
-    uint32_t group = 0;
-
-    if (save->tree->group_dir && save->tree->fixed_groups) {
-        uint32_t end = save->tree->groups(doc);
-
-        return end ? end - 1 : 0;
-    }
-    while (group < UINT32_MAX && tfs_group_next(save, doc, group + 1, &group))
-        count++;
-    return count;
-}
-
 int tfs_group_check(const struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
                     struct tfs_error *err)
 {

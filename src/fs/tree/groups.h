@@ -12,8 +12,6 @@
 bool tfs_group_next(const struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
                     uint32_t *found);
 bool tfs_group_exists(const struct tfs_save *save, const struct tfs_doc *doc, uint32_t group);
-/* Groups above 0. */
-size_t tfs_group_count(const struct tfs_save *save, const struct tfs_doc *doc);
 
 /* May a group above 0 be in this save, whether it is there or not? EINVAL with a sentence. */
 int tfs_group_check(const struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,

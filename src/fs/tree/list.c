@@ -1,8 +1,6 @@
 /*
  * Schema + document -> the entries of a directory, in their order.
  */
-#include <string.h>
-
 #include "formats/views/view_sets.h"
 #include "fs/tree/groups.h"
 #include "fs/tree/tree.h"
@@ -159,63 +157,4 @@ int tfs_tree_name_of_schema(struct tfs_save *save, const struct tfs_doc *doc,
                             struct tfs_node *node)
 {
     return entry_in_store(save, doc, dir, true, index, next, node);
-}
-
-/* Directories that a schema has in a directory, which exists. */
-static size_t count_directories(struct tfs_save *save, const struct tfs_doc *doc,
-                                const struct tfs_node *dir)
-{
-    const struct tfs_schema schema = tfs_scope_schema(save, dir->scope);
-    const unsigned end = tfs_schema_end(schema);
-    size_t count = 0;
-
-    for (unsigned directory = TFS_DIR_CHUNKS; directory < end; directory++) {
-        struct tfs_node node = tfs_node_sibling_directory(dir, directory);
-
-        count += tfs_schema_parent(schema, directory) == dir->directory &&
-                 tfs_directory_exists(save, doc, &node, false) == 1;
-    }
-    return count;
-}
-
-/* The same of a chunk's own one, which is there: those with a file that was chosen. A listing of
- * chunks asks this of every chunk, so damage that only a look into the chunk would find does not
- * count. */
-static size_t count_directories_of_chunk(const struct tfs_save *save)
-{
-    struct tfs_schema schema = tfs_scope_schema(save, TFS_SCOPE_CHUNK);
-    struct tfs_span last = {0};
-    size_t count = 0;
-
-    for (unsigned i = 0; i < schema.count; i++) {
-        const struct tfs_file *file = &schema.files[i];
-        const char *slash = strchr(file->path, '/');
-
-        if (slash == NULL || !tfs_file_is_chosen(file, save->options.views) ||
-            (last.size > 0 && tfs_schema_is_below(file, last)))
-            continue;
-        last = (struct tfs_span){(const uint8_t *)file->path, (size_t)(slash - file->path)};
-        count++;
-    }
-    return count;
-}
-
-size_t tfs_tree_subdirectories(struct tfs_save *save, const struct tfs_doc *doc,
-                               const struct tfs_node *dir)
-{
-    uint32_t group;
-
-    if (tfs_node_is_chunk(dir)) {
-        const struct tfs_chunk *chunk = tfs_doc_find(doc, dir->key);
-        const bool shows =
-            chunk != NULL && chunk->slot == dir->slot && (chunk->flags & TFS_CHUNK_DAMAGED) == 0;
-        return shows ? count_directories_of_chunk(save) : 0;
-    }
-    if (dir->file >= 0 || !tfs_scope_exists(save, doc, dir))
-        return 0;
-    if (tfs_node_holds_chunks(dir, &group))
-        return tfs_doc_group_count(doc, group);
-    if (dir->directory == TFS_DIR_GROUPS)
-        return tfs_group_count(save, doc);
-    return count_directories(save, doc, dir);
 }

@@ -61,8 +61,4 @@ int tfs_tree_name_of_schema(struct tfs_save *save, const struct tfs_doc *doc,
                             const struct tfs_node *dir, size_t index, size_t *next,
                             struct tfs_node *node);
 
-/* Number of directories in a directory (for st_nlink); never looks into a chunk. */
-size_t tfs_tree_subdirectories(struct tfs_save *save, const struct tfs_doc *doc,
-                               const struct tfs_node *dir);
-
 #endif
