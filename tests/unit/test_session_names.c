@@ -75,7 +75,7 @@ START_TEST(session_fsync_of_a_directory_hears_that_a_removal_is_refused)
     ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
     ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), -EBADMSG);
     ck_assert_ptr_nonnull(strstr(messages, "chunks/1_0_0/part/note.txt: this note stays"));
-    ck_assert_str_eq(cat("chunks/1_0_0/part/note.txt"), "?");
+    ck_assert(comes(exists, "chunks/1_0_0/part/note.txt"));
     ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), 0);
 }
 END_TEST
@@ -292,7 +292,6 @@ START_TEST(session_removal_that_is_refused_does_not_hold_up_an_edit)
     ck_assert(!exists("chunks/1_0_0/part/note.txt"));
     ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), -EBADMSG);
     ck_assert_ptr_nonnull(strstr(messages, "chunks/1_0_0/part/note.txt: this note stays"));
-    ck_assert_str_eq(cat("chunks/1_0_0/part/note.txt"), "?");
 }
 END_TEST
 

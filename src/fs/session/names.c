@@ -177,22 +177,25 @@ int tfs_names_hide(struct tfs_names *names, const struct tfs_node *node, enum tf
     return 0;
 }
 
-void tfs_names_end(struct tfs_names *names, const struct tfs_node *node)
+void tfs_names_show(struct tfs_names *names, const struct tfs_node *node)
 {
     struct tfs_hidden_name *hidden = find_hidden(names, node);
     struct tfs_name_directory *dir = tfs_names_of(names, node);
 
-    if (hidden == NULL)
-        return;
-    const size_t behind = (size_t)(dir->hidden + dir->hidden_count - hidden) - 1;
-    memmove(hidden, hidden + 1, behind * sizeof(*hidden));
-    dir->hidden_count--;
+    if (hidden != NULL) {
+        const size_t behind = (size_t)(dir->hidden + dir->hidden_count - hidden) - 1;
+        memmove(hidden, hidden + 1, behind * sizeof(*hidden));
+        dir->hidden_count--;
+    }
+    tfs_names_touch(names, node);
 }
 
-void tfs_names_show(struct tfs_names *names, const struct tfs_node *node)
+void tfs_names_keep_hidden(struct tfs_names *names, const struct tfs_node *node)
 {
-    tfs_names_end(names, node);
-    tfs_names_touch(names, node);
+    struct tfs_name_directory *dir = tfs_names_of(names, node);
+
+    for (size_t i = 0; dir != NULL && i < dir->hidden_count; i++)
+        dir->hidden[i].hiding = TFS_HIDING_PASSES;
 }
 
 size_t tfs_names_count(const struct tfs_names *names)
@@ -248,8 +251,7 @@ void tfs_names_drop(struct tfs_names *names, const struct tfs_node *directory)
         tfs_names_forget(names, directory);
 }
 
-static int hide_all(struct tfs_name_directory *dir, struct tfs_schema schema,
-                    enum tfs_hiding optional)
+static int hide_all(struct tfs_name_directory *dir, struct tfs_schema schema)
 {
     const unsigned end = tfs_schema_end(schema);
     int result = 0;
@@ -257,7 +259,7 @@ static int hide_all(struct tfs_name_directory *dir, struct tfs_schema schema,
     for (unsigned i = 0; i < schema.count && result == 0; i++) {
         const struct tfs_node node = tfs_node_sibling_file(&dir->top, i, 0);
         const bool may_lack = (schema.files[i].flags & TFS_FILE_OPTIONAL) != 0;
-        result = hide(dir, name_of(&node), may_lack ? optional : TFS_HIDING_PASSES);
+        result = hide(dir, name_of(&node), may_lack ? TFS_HIDING_UNCREATED : TFS_HIDING_PASSES);
     }
     for (unsigned i = TFS_DIR_SUB; i < end && result == 0; i++) {
         const struct tfs_node node = tfs_node_sibling_directory(&dir->top, i);
@@ -266,8 +268,7 @@ static int hide_all(struct tfs_name_directory *dir, struct tfs_schema schema,
     return result;
 }
 
-int tfs_names_make(struct tfs_names *names, const struct tfs_node *top, struct tfs_schema schema,
-                   enum tfs_hiding optional)
+int tfs_names_make(struct tfs_names *names, const struct tfs_node *top, struct tfs_schema schema)
 {
     struct tfs_name_directory *dir = make_record(names, top);
 
@@ -276,40 +277,20 @@ int tfs_names_make(struct tfs_names *names, const struct tfs_node *top, struct t
     dir->made |= UINT64_C(1) << TFS_DIR_TOP;
     if (dir->values == NULL && top->scope == TFS_SCOPE_CHUNK)
         dir->values = tfs_written_values_create();
-    if ((dir->values != NULL || top->scope != TFS_SCOPE_CHUNK) &&
-        hide_all(dir, schema, optional) == 0)
+    if ((dir->values != NULL || top->scope != TFS_SCOPE_CHUNK) && hide_all(dir, schema) == 0)
         return 0;
     tfs_names_forget(names, top);
     return -ENOMEM;
 }
 
-bool tfs_names_adds(const struct tfs_names *names, struct tfs_save *save, const struct tfs_doc *doc,
-                    uint16_t store)
-{
-    struct tfs_map_cell cell;
-    bool adds = false;
-
-    for (size_t at = 0; !adds && tfs_map_next(&names->directories, &at, &cell);) {
-        const struct tfs_name_directory *dir = cell.value;
-        if (dir->top.scope == TFS_SCOPE_CHUNK || dir->top.store != store)
-            continue;
-        for (unsigned i = 0; dir->made >> i != 0; i++) {
-            const struct tfs_node node = tfs_node_sibling_directory(&dir->top, i);
-            adds = adds || (is_made(dir, i) && tfs_node_exists(save, doc, &node) == 0);
-        }
-    }
-    return adds;
-}
-
 /* ---- rest ------------------------------------------------------------------------------------ */
 
-/* Nothing is hidden any more; directories of groups that were made stay. Is the record of no more
- * use? */
-static bool end_record(struct tfs_name_directory *dir)
+/* Directories of groups that were made stay. */
+void tfs_names_end(struct tfs_names *names, struct tfs_name_directory *dir)
 {
     dir->hidden_count = 0;
-    dir->changed = TFS_NAMES_NEVER;
-    return dir->top.scope == TFS_SCOPE_CHUNK || dir->made == 0;
+    if (dir->top.scope == TFS_SCOPE_CHUNK || dir->made == 0)
+        tfs_names_forget(names, &dir->top);
 }
 
 int64_t tfs_names_rest(struct tfs_names *names, uint16_t store, int64_t now, bool all,
@@ -329,11 +310,8 @@ int64_t tfs_names_rest(struct tfs_names *names, uint16_t store, int64_t now, boo
             names->due = due;
         if (ours && due > now && due < next)
             next = due;
-        if (!ours || (!all && due > now) || !end(arg, dir) || !end_record(dir))
-            continue;
-        tfs_map_remove(&names->directories, cell.key);
-        free_directory(dir);
-        at--;
+        if (ours && (all || due <= now))
+            end(arg, dir);
     }
     /* All that come together are looked at in one walk. */
     const int64_t soon = now + names->rest_ms / 8;

@@ -21,7 +21,7 @@
 enum tfs_hiding {
     TFS_HIDING_PASSES,    /* it shows again at rest */
     TFS_HIDING_UNCREATED, /* an optional file that nobody created in a chunk just made: stored as
-                           * absent with the next edit of the chunk; at rest it shows */
+                           * absent with an edit of the chunk; at rest it shows */
     TFS_HIDING_UNLINKED, /* an optional file is stored as absent, with the next edit of its chunk or
                           * at rest; any other shows at rest */
 };
@@ -63,9 +63,6 @@ struct tfs_node tfs_names_hidden(const struct tfs_name_directory *dir, size_t i)
 bool tfs_names_made(const struct tfs_names *names, const struct tfs_node *directory);
 /* Is the node's chunk not at rest since it was made? */
 bool tfs_names_is_new(const struct tfs_names *names, const struct tfs_node *node);
-/* Were directories of groups made of which the document knows nothing? */
-bool tfs_names_adds(const struct tfs_names *names, struct tfs_save *save, const struct tfs_doc *doc,
-                    uint16_t store);
 /* Names that are away, and chunks just made. */
 size_t tfs_names_count(const struct tfs_names *names);
 
@@ -79,23 +76,24 @@ void tfs_names_show(struct tfs_names *names, const struct tfs_node *node);
 int tfs_names_add(struct tfs_names *names, const struct tfs_node *directory);
 /* It was removed. */
 void tfs_names_drop(struct tfs_names *names, const struct tfs_node *directory);
-/* A chunk's directory or that of a group is being made, with all names of its schema hidden;
- * optional files: `optional`. Its time begins when somebody touches it. 0 or -ENOMEM. */
-int tfs_names_make(struct tfs_names *names, const struct tfs_node *top, struct tfs_schema schema,
-                   enum tfs_hiding optional);
+/* A chunk's directory or that of a group is being made, with all names of its schema hidden. Its
+ * time begins when somebody touches it. 0 or -ENOMEM. */
+int tfs_names_make(struct tfs_names *names, const struct tfs_node *top, struct tfs_schema schema);
 /* Something else was done in it. Group directories are not at rest while their chunks change. */
 void tfs_names_touch(struct tfs_names *names, const struct tfs_node *node);
 
 /* ---- without --------------------------------------------------------------------------------- */
 
-/* The name is hidden no more: it is stored as absent, or that was refused. */
-void tfs_names_end(struct tfs_names *names, const struct tfs_node *node);
+/* Somebody said what is in the chunk of the node: nothing of it is stored as absent. */
+void tfs_names_keep_hidden(struct tfs_names *names, const struct tfs_node *node);
+/* The directory is at rest. */
+void tfs_names_end(struct tfs_names *names, struct tfs_name_directory *dir);
 /* The chunk or group is gone, and everything that was said of its names. */
 void tfs_names_forget(struct tfs_names *names, const struct tfs_node *node);
 
-/* Gives each directory of a store whose time is over (`all`: each) to `end`; true: it is at rest
- * now, and is forgotten. Returns when the next one is due, 0: not known. */
-typedef bool (*tfs_names_end_fn)(void *arg, struct tfs_name_directory *dir);
+/* Gives each directory of a store whose time is over (`all`: each) to `end`. Returns when the next
+ * one is due, 0: not known. */
+typedef void (*tfs_names_end_fn)(void *arg, struct tfs_name_directory *dir);
 int64_t tfs_names_rest(struct tfs_names *names, uint16_t store, int64_t now, bool all,
                        tfs_names_end_fn end, void *arg);
 

@@ -296,6 +296,17 @@ static bool is_array(struct tfs_commit_work *work)
     return is;
 }
 
+static int store_removals(struct tfs_work *work)
+{
+    struct tfs_session *s = work->branch->session;
+
+    pthread_mutex_lock(&s->lock);
+    const bool scratch = work->inode->scratch != NULL;
+    const struct tfs_node node = work->inode->node;
+    pthread_mutex_unlock(&s->lock);
+    return scratch ? 0 : tfs_rest_store(work, &node);
+}
+
 static int apply_commit(struct tfs_job *job, bool last)
 {
     struct tfs_commit_work *work = (struct tfs_commit_work *)job;
@@ -303,7 +314,7 @@ static int apply_commit(struct tfs_job *job, bool last)
     (void)last;
     const int result =
         is_array(work) ? tfs_ops_commit_array(&work->work, false) : commit_draft(work);
-    return result == 0 ? work->ended : result;
+    return result == 0 && job->barrier ? store_removals(&work->work) : result;
 }
 
 static int release_array(struct tfs_work *work)

@@ -12,21 +12,6 @@
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Stored bytes come after the removals: they say what is there now. */
-static int put_with_removals(struct tfs_work *work, struct tfs_edit *edit,
-                             const struct tfs_node *node, struct tfs_span text, struct tfs_put *put,
-                             struct tfs_error *err)
-{
-    struct tfs_save *save = work->branch->save;
-    const bool raw = (tfs_node_file(save, node)->flags & TFS_FILE_RAW) != 0;
-
-    if (raw && tfs_rest_take(work, edit, node) < 0)
-        return tfs_fail_memory(err);
-    if (tfs_node_put(save, edit, node, text, put, err) < 0)
-        return err->code;
-    return raw || tfs_rest_take(work, edit, node) == 0 ? 0 : tfs_fail_memory(err);
-}
-
 /* Did the family lose this member? */
 static bool is_no_member(const struct tfs_branch *branch, const struct tfs_doc *doc,
                          const struct tfs_node *node)
@@ -62,16 +47,26 @@ static void tell_new_names(struct tfs_work *work, const struct tfs_node *node)
     tfs_buf_release(names);
 }
 
+/* Stored bytes say what else is in their chunk. */
 static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct tfs_node *node,
                      struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
-    int result = put_with_removals(work, edit, node, text, put, err);
+    struct tfs_session *s = work->branch->session;
+    struct tfs_save *save = work->branch->save;
+    const bool raw = (tfs_node_file(save, node)->flags & TFS_FILE_RAW) != 0;
+    int result = tfs_node_put(save, edit, node, text, put, err);
 
+    if (result == 0 && !raw && tfs_rest_take(work->branch, edit, node) < 0)
+        result = tfs_fail_memory(err);
     if (result == 0)
         result = tfs_store_accept(work->branch->store, edit, tfs_node_id(node), &work->job, err);
     if (result < 0)
         return result;
-    tfs_rest_taken(work, true);
+    if (raw) {
+        pthread_mutex_lock(&s->lock);
+        tfs_names_keep_hidden(&s->names, node);
+        pthread_mutex_unlock(&s->lock);
+    }
     tell_new_names(work, node);
     return 0;
 }
@@ -100,11 +95,9 @@ void tfs_ops_undone(struct tfs_work *work)
 {
     struct tfs_session *s = work->branch->session;
 
-    tfs_rest_taken(work, false);
-    if (work->values == NULL)
-        return;
     pthread_mutex_lock(&s->lock);
-    struct tfs_name_directory *dir = tfs_names_of(&s->names, &work->fresh);
+    struct tfs_name_directory *dir =
+        work->values != NULL ? tfs_names_of(&s->names, &work->fresh) : NULL;
     if (dir != NULL) {
         tfs_written_values_free(dir->values);
         dir->values = work->values;
@@ -149,22 +142,11 @@ struct chunk_work {
     struct tfs_key to; /* where it is then */
 };
 
-/* Does the tree show no stored bytes, which say what else is in a chunk? */
-static bool lacks_raw(const struct tfs_save *save)
-{
-    for (unsigned i = 0; i < save->tree->chunk.count; i++)
-        if ((save->tree->chunk.files[i].flags & TFS_FILE_RAW) != 0 &&
-            tfs_file_is_chosen(&save->tree->chunk.files[i], save->options.views))
-            return false;
-    return true;
-}
-
 /* Its names are hidden from the moment on when it is there. */
 static int make_chunk(struct chunk_work *work, struct tfs_edit *edit, struct tfs_error *err)
 {
     struct tfs_session *s = work->work.branch->session;
     struct tfs_save *save = work->work.branch->save;
-    const enum tfs_hiding optional = lacks_raw(save) ? TFS_HIDING_UNCREATED : TFS_HIDING_PASSES;
 
     if (tfs_doc_find(edit->base, work->node.key) != NULL)
         return tfs_fail(err, -EEXIST, "this chunk is there already");
@@ -172,7 +154,7 @@ static int make_chunk(struct chunk_work *work, struct tfs_edit *edit, struct tfs
         return err->code;
     work->node.slot = tfs_doc_find(tfs_edit_doc(edit), work->node.key)->slot;
     pthread_mutex_lock(&s->lock);
-    const int result = tfs_names_make(&s->names, &work->node, save->tree->chunk, optional);
+    const int result = tfs_names_make(&s->names, &work->node, save->tree->chunk);
     pthread_mutex_unlock(&s->lock);
     return result < 0 ? tfs_fail_memory(err) : 0;
 }
@@ -186,8 +168,6 @@ static int move_chunk(struct chunk_work *work, struct tfs_edit *edit, struct tfs
         return tfs_fail(err, -ESTALE, "the chunk to be moved is not there any more");
     if (!tfs_chunks_are_fixed(save) && tfs_doc_find(edit->base, work->to) != NULL)
         return tfs_fail(err, -EEXIST, "this chunk is there already");
-    if (tfs_rest_take(&work->work, edit, &work->node) < 0)
-        return tfs_fail_memory(err);
     return tfs_chunk_move(save, edit, work->node.key, work->to, err);
 }
 
@@ -215,8 +195,6 @@ static int edit_chunk(struct chunk_work *work, struct tfs_error *err)
     result = change_chunk(work, &edit, err);
     if (result == 0)
         result = tfs_store_accept(store, &edit, 0, &work->work.job, err);
-    if (result == 0)
-        tfs_rest_taken(&work->work, true);
     tfs_edit_release(&edit);
     return result;
 }

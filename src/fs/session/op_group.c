@@ -78,7 +78,7 @@ int tfs_group_make(struct tfs_session *s, const struct tfs_node *node, struct tf
     /* Files beside chunks/ come with chunks, and cp -r creates them after the chunks. */
     if ((tfs_node_is_group(&up) && tfs_names_add(&s->names, &up) < 0) ||
         (node->scope == TFS_SCOPE_GROUP && node->directory == TFS_DIR_TOP &&
-         tfs_names_make(&s->names, node, tree->group, TFS_HIDING_PASSES) < 0) ||
+         tfs_names_make(&s->names, node, tree->group) < 0) ||
         tfs_names_add(&s->names, node) < 0)
         return -ENOMEM;
     parent_changed(s, node);

@@ -1,7 +1,8 @@
 /*
  * Directories at rest: what was hidden shows again, and unlinked optional files are stored as
- * absent: at rest, or earlier with an edit of their chunk or a barrier. Run by the stores' threads,
- * but for tfs_rest_sync.
+ * absent: at rest, or earlier with an edit of their chunk or a barrier. Run by the stores' threads.
+ * A name stays hidden until its directory is at rest, so that nothing that is done earlier need be
+ * remembered: what is absent already is stored as absent once more, which changes nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +12,12 @@
 
 /* ---- optional files that are to be stored as absent ------------------------------------------ */
 
+struct absent {
+    bool with_edit; /* also what nobody created in a chunk just made */
+    struct tfs_node *nodes;
+    size_t count;
+};
+
 static bool is_optional(const struct tfs_save *save, const struct tfs_node *node)
 {
     const struct tfs_file *file = tfs_node_file(save, node);
@@ -18,104 +25,83 @@ static bool is_optional(const struct tfs_save *save, const struct tfs_node *node
     return file != NULL && (file->flags & TFS_FILE_OPTIONAL) != 0;
 }
 
-/* The names of a chunk that are stored as absent; with an edit also those that nobody created: how
- * many. With the lock. */
-static size_t find_absent(const struct tfs_branch *branch, const struct tfs_node *chunk,
-                          bool with_edit, struct tfs_node absent[TFS_FILES_MAX])
+/* Those of one directory: 0 or -ENOMEM. */
+static int find_in_directory(const struct tfs_branch *branch, const struct tfs_name_directory *dir,
+                             struct absent *absent)
 {
-    const struct tfs_name_directory *dir = tfs_names_of(&branch->session->names, chunk);
-    size_t count = 0;
-
-    if (dir == NULL || chunk->scope != TFS_SCOPE_CHUNK)
-        return 0;
-    for (size_t i = 0; i < dir->hidden_count && count < TFS_FILES_MAX; i++) {
+    for (size_t i = 0; i < dir->hidden_count && dir->top.scope == TFS_SCOPE_CHUNK; i++) {
+        struct tfs_node node = tfs_names_hidden(dir, i);
         const enum tfs_hiding hiding = dir->hidden[i].hiding;
-        absent[count] = tfs_names_hidden(dir, i);
-        absent[count].key = chunk->key;
-        count += is_optional(branch->save, &absent[count]) &&
-                 (hiding == TFS_HIDING_UNLINKED || (hiding == TFS_HIDING_UNCREATED && with_edit));
+        if (hiding == TFS_HIDING_PASSES || !is_optional(branch->save, &node) ||
+            (hiding == TFS_HIDING_UNCREATED && !absent->with_edit))
+            continue;
+        struct tfs_node *more = tfs_array_grow(absent->nodes, absent->count, sizeof(*more));
+        if (more == NULL)
+            return -ENOMEM;
+        tfs_ops_refresh(branch->session, &node);
+        absent->nodes = more;
+        more[absent->count++] = node;
     }
-    return count;
+    return 0;
 }
 
-/* Stores the file as absent, and notes that the edit of the job does. */
-static int store_absent(struct tfs_work *work, struct tfs_edit *edit, const struct tfs_node *node,
+/* Those of a chunk that the node belongs to; of another node, all of the save. Takes the lock. */
+static int find_absent(const struct tfs_branch *branch, const struct tfs_node *node,
+                       struct absent *absent)
+{
+    struct tfs_session *s = branch->session;
+    const bool one = node->scope == TFS_SCOPE_CHUNK;
+    struct tfs_map_cell cell;
+    int result = 0;
+
+    pthread_mutex_lock(&s->lock);
+    const struct tfs_name_directory *dir = one ? tfs_names_of(&s->names, node) : NULL;
+    if (dir != NULL)
+        result = find_in_directory(branch, dir, absent);
+    for (size_t at = 0; !one && result == 0 && tfs_map_next(&s->names.directories, &at, &cell);) {
+        dir = cell.value;
+        if (dir->top.store == branch->number)
+            result = find_in_directory(branch, dir, absent);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return result;
+}
+
+static int store_absent(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_node *node,
                         struct tfs_error *err)
 {
-    struct tfs_save *save = work->branch->save;
     const int exists = tfs_node_exists(save, tfs_edit_doc(edit), node);
 
     if (exists < 0)
         return tfs_fail(err, exists, "cannot be removed now, its chunk cannot be looked into");
-    if (exists == 1 &&
-        tfs_node_file(save, node)->lens->remove(save, edit, tfs_node_at(save, node), err) < 0)
-        return err->code;
-    struct tfs_node *more = tfs_array_grow(work->carried, work->carried_count, sizeof(*more));
-    if (more == NULL)
-        return tfs_fail_memory(err);
-    work->carried = more;
-    more[work->carried_count++] = *node;
-    return 0;
+    return exists == 1
+               ? tfs_node_file(save, node)->lens->remove(save, edit, tfs_node_at(save, node), err)
+               : 0;
 }
 
-/* Of one chunk. A removal that the format rejects does not hold up the edit: it waits for its own
- * end, which says why. */
-static int take_of_chunk(struct tfs_work *work, struct tfs_edit *edit, const struct tfs_node *self)
+static bool is_edited(const struct tfs_edit *edit, struct tfs_key key)
 {
-    struct tfs_session *s = work->branch->session;
-    struct tfs_node absent[TFS_FILES_MAX];
-
-    pthread_mutex_lock(&s->lock);
-    const size_t count = find_absent(work->branch, self, true, absent);
-    pthread_mutex_unlock(&s->lock);
-    for (size_t i = 0; i < count; i++) {
-        struct tfs_error rejection = {0};
-        if (absent[i].file != self->file &&
-            store_absent(work, edit, &absent[i], &rejection) == -ENOMEM)
-            return -ENOMEM;
-    }
-    return 0;
+    return !tfs_chunk_same(tfs_doc_find(edit->base, key), tfs_doc_find(tfs_edit_doc(edit), key));
 }
 
-int tfs_rest_take(struct tfs_work *work, struct tfs_edit *edit, const struct tfs_node *self)
+/* A removal that the format rejects does not hold up the edit: it waits for its own end, which says
+ * why. */
+int tfs_rest_take(const struct tfs_branch *branch, struct tfs_edit *edit,
+                  const struct tfs_node *self)
 {
-    int result = 0;
+    struct absent absent = {.with_edit = true};
+    int result = find_absent(branch, self, &absent);
 
-    if (self->scope == TFS_SCOPE_CHUNK)
-        return take_of_chunk(work, edit, self);
-    for (size_t i = 0, count = edit->touched_count; i < count && result == 0; i++) {
-        const struct tfs_chunk *chunk = tfs_doc_find(tfs_edit_doc(edit), edit->touched[i]);
-        if (chunk == NULL)
-            continue;
-        struct tfs_node node = tfs_node_of_chunk(chunk);
-        node.store = work->branch->number;
-        result = take_of_chunk(work, edit, &node);
+    for (size_t i = 0; i < absent.count && result == 0; i++) {
+        const struct tfs_node *node = &absent.nodes[i];
+        struct tfs_error err = {0};
+        if (is_edited(edit, node->key) && tfs_node_id(node) != tfs_node_id(self) &&
+            store_absent(branch->save, edit, node, &err) == -ENOMEM)
+            result = -ENOMEM;
     }
+    free(absent.nodes);
     return result;
 }
-
-void tfs_rest_taken(struct tfs_work *work, bool taken)
-{
-    struct tfs_session *s = work->branch->session;
-
-    if (work->carried_count == 0)
-        return;
-    pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; i < work->carried_count; i++)
-        if (taken)
-            tfs_names_end(&s->names, &work->carried[i]);
-        else
-            (void)tfs_names_hide(&s->names, &work->carried[i], TFS_HIDING_UNLINKED);
-    pthread_mutex_unlock(&s->lock);
-}
-
-/* ---- the job --------------------------------------------------------------------------------- */
-
-struct rest_work {
-    struct tfs_work work;
-    struct tfs_node chunk;
-    int *result; /* of the barrier that waits for it; NULL: there is none */
-};
 
 /* What could not be done now: for want of memory, or while another program holds the save locked or
  * is half-way. */
@@ -124,66 +110,55 @@ static bool is_passing(int result)
     return result == -ENOMEM || result == -EBUSY || result == -EIO;
 }
 
-/* The name shows again: with the lock. */
-static void show(struct tfs_session *s, const struct tfs_node *node)
+/* The first failure. */
+static int store_all(const struct tfs_branch *branch, struct tfs_edit *edit,
+                     const struct absent *absent)
 {
-    const struct tfs_node up = tfs_ops_parent(s, node);
-
-    tfs_ops_bump_directory(s, &up);
-    tfs_ops_stale(s, &up);
-}
-
-/* One that is rejected shows again. */
-static int store_all(struct tfs_work *work, struct tfs_edit *edit, const struct tfs_node *absent,
-                     size_t count)
-{
-    struct tfs_session *s = work->branch->session;
     int failed = 0;
 
-    for (size_t i = 0; i < count && !is_passing(failed); i++) {
+    for (size_t i = 0; i < absent->count && !is_passing(failed); i++) {
         struct tfs_error err = {0};
-        if (store_absent(work, edit, &absent[i], &err) == 0)
+        if (store_absent(branch->save, edit, &absent->nodes[i], &err) == 0)
             continue;
         failed = err.code;
-        tfs_ops_log_node(s, &err, &absent[i]);
-        pthread_mutex_lock(&s->lock);
-        if (!is_passing(failed)) {
-            tfs_names_end(&s->names, &absent[i]);
-            show(s, &absent[i]);
-        }
-        pthread_mutex_unlock(&s->lock);
+        tfs_ops_log_node(branch->session, &err, &absent->nodes[i]);
     }
     return failed;
 }
 
-static int store_chunk(struct rest_work *work)
+int tfs_rest_store(struct tfs_work *work, const struct tfs_node *node)
 {
-    struct tfs_branch *branch = work->work.branch;
-    struct tfs_session *s = branch->session;
-    struct tfs_node absent[TFS_FILES_MAX];
+    struct tfs_branch *branch = work->branch;
+    struct absent absent = {0};
     struct tfs_error err = {0};
     struct tfs_edit edit;
+    int failed = 0, result = find_absent(branch, node, &absent);
 
-    pthread_mutex_lock(&s->lock);
-    tfs_ops_refresh(s, &work->chunk);
-    const size_t count = find_absent(branch, &work->chunk, false, absent);
-    pthread_mutex_unlock(&s->lock);
-    int result = count > 0 ? tfs_store_edit(branch->store, &edit, &err) : 0;
-    if (count == 0 || result < 0)
-        return result;
-    const int failed = store_all(&work->work, &edit, absent, count);
-    result = tfs_store_accept(branch->store, &edit, 0, &work->work.job, &err);
-    if (result == 0)
-        tfs_rest_taken(&work->work, true);
-    tfs_edit_release(&edit);
+    if (result == 0 && absent.count > 0)
+        result = tfs_store_edit(branch->store, &edit, &err);
+    if (result == 0 && absent.count > 0) {
+        failed = store_all(branch, &edit, &absent);
+        result = tfs_store_accept(branch->store, &edit, 0, &work->job, &err);
+        tfs_edit_release(&edit);
+    }
+    free(absent.nodes);
     return result < 0 ? result : failed;
 }
 
+/* ---- the job --------------------------------------------------------------------------------- */
+
+struct rest_work {
+    struct tfs_work work;
+    struct tfs_node top;
+};
+
+/* Names show again: with the lock. */
 static void show_hidden(struct tfs_session *s, const struct tfs_name_directory *dir)
 {
     for (size_t i = 0; i < dir->hidden_count; i++) {
-        const struct tfs_node node = tfs_names_hidden(dir, i);
-        show(s, &node);
+        const struct tfs_node node = tfs_names_hidden(dir, i), up = tfs_ops_parent(s, &node);
+        tfs_ops_bump_directory(s, &up);
+        tfs_ops_stale(s, &up);
     }
 }
 
@@ -192,61 +167,23 @@ static int apply_rest(struct tfs_job *job, bool last)
 {
     struct rest_work *work = (struct rest_work *)job;
     struct tfs_session *s = work->work.branch->session;
-    const int result = store_chunk(work);
+    const int result =
+        work->top.scope == TFS_SCOPE_CHUNK ? tfs_rest_store(&work->work, &work->top) : 0;
 
     pthread_mutex_lock(&s->lock);
-    const struct tfs_name_directory *dir = tfs_names_of(&s->names, &work->chunk);
+    struct tfs_name_directory *dir = tfs_names_of(&s->names, &work->top);
     const bool rests = dir != NULL && dir->changed == TFS_NAMES_NEVER;
     if (rests && is_passing(result) && !last) {
-        tfs_names_touch(&s->names, &work->chunk);
+        tfs_names_touch(&s->names, &work->top);
     } else if (rests) {
         show_hidden(s, dir);
-        tfs_names_forget(&s->names, &work->chunk);
+        tfs_names_end(&s->names, dir);
     }
     pthread_mutex_unlock(&s->lock);
-    if (result < 0 && work->result != NULL)
-        *work->result = result;
     return result;
 }
 
 static const struct tfs_job_kind rest_kind = {apply_rest, NULL};
-
-/* Nothing, where there is nothing to store: *submitted. 0 or -ENOMEM. */
-static int submit(struct tfs_branch *branch, const struct tfs_node *chunk, int *result,
-                  bool *submitted)
-{
-    struct tfs_node absent[TFS_FILES_MAX];
-
-    *submitted = find_absent(branch, chunk, false, absent) > 0;
-    if (!*submitted)
-        return 0;
-    struct rest_work *work =
-        tfs_work_create(sizeof(*work), &rest_kind, branch, NULL, (struct tfs_reply){0});
-    if (work == NULL)
-        return -ENOMEM;
-    work->chunk = *chunk;
-    work->result = result;
-    tfs_work_submit(&work->work);
-    return 0;
-}
-
-/* ---- when ------------------------------------------------------------------------------------ */
-
-int tfs_rest_sync(struct tfs_session *s, const struct tfs_node *node, int *result)
-{
-    struct tfs_branch *branch = tfs_ops_branch(s, node);
-    struct tfs_map_cell cell;
-    bool submitted;
-
-    if (node->scope == TFS_SCOPE_CHUNK)
-        return submit(branch, node, result, &submitted);
-    for (size_t at = 0; tfs_map_next(&s->names.directories, &at, &cell);) {
-        const struct tfs_node *chunk = &((const struct tfs_name_directory *)cell.value)->top;
-        if (chunk->store == node->store && submit(branch, chunk, result, &submitted) < 0)
-            return -ENOMEM;
-    }
-    return 0;
-}
 
 /* Has a program it open for writing by its name, or is what it wrote being taken? */
 static bool has_writer(const struct tfs_inode *inode)
@@ -270,19 +207,19 @@ static void touch_written(struct tfs_session *s)
     }
 }
 
-/* Is it at rest now, with nothing to be stored? */
-static bool end(void *arg, struct tfs_name_directory *dir)
+static void submit(void *arg, struct tfs_name_directory *dir)
 {
     struct tfs_branch *branch = arg;
-    bool submitted;
+    struct rest_work *work =
+        tfs_work_create(sizeof(*work), &rest_kind, branch, NULL, (struct tfs_reply){0});
 
-    dir->changed = TFS_NAMES_NEVER;
-    if (submit(branch, &dir->top, NULL, &submitted) < 0)
+    if (work == NULL) {
         tfs_names_touch(&branch->session->names, &dir->top);
-    if (submitted)
-        return false;
-    show_hidden(branch->session, dir);
-    return true;
+        return;
+    }
+    dir->changed = TFS_NAMES_NEVER;
+    work->top = dir->top;
+    tfs_work_submit(&work->work);
 }
 
 int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all)
@@ -291,5 +228,5 @@ int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all)
 
     if (!all && now >= names->due)
         touch_written(branch->session);
-    return tfs_names_rest(names, branch->number, now, all, end, branch);
+    return tfs_names_rest(names, branch->number, now, all, submit, branch);
 }

@@ -18,29 +18,28 @@ struct sync_all {
 
 struct sync_work {
     struct tfs_work work;
-    int ended; /* what became of the removals that it asked for, which are done before it */
+    struct tfs_node node;
 };
 
 static int apply_sync(struct tfs_job *job, bool last)
 {
+    struct sync_work *work = (struct sync_work *)job;
+
     (void)last;
-    return ((const struct sync_work *)job)->ended;
+    return tfs_rest_store(&work->work, &work->node);
 }
 
 static const struct tfs_job_kind sync_kind = {apply_sync, NULL};
 
 /* A barrier on what this node of the branch is, or has in it. */
-static int submit_sync(struct tfs_session *s, struct tfs_branch *branch, struct tfs_node node,
-                       struct tfs_reply reply)
+static int submit_sync(struct tfs_branch *branch, struct tfs_node node, struct tfs_reply reply)
 {
     struct sync_work *work = tfs_work_create(sizeof(*work), &sync_kind, branch, NULL, reply);
 
     if (work == NULL)
         return -ENOMEM;
     work->work.job.barrier = true;
-    node.store = branch->number;
-    if (tfs_rest_sync(s, &node, &work->ended) < 0)
-        work->ended = -ENOMEM;
+    work->node = node;
     tfs_work_submit(&work->work);
     return 0;
 }
@@ -69,7 +68,7 @@ static int submit_all(struct tfs_session *s, struct tfs_reply reply)
     atomic_init(&all->result, 0);
     for (size_t i = 0; i < s->branch_count; i++) {
         struct tfs_reply one = {one_done, all};
-        if (submit_sync(s, &s->branches[i], TFS_NODE_ROOT, one) < 0)
+        if (submit_sync(&s->branches[i], TFS_NODE_ROOT, one) < 0)
             one_done(all, -ENOMEM, NULL);
     }
     return 0;
@@ -93,7 +92,7 @@ void tfs_session_fsync_directory(struct tfs_session *s, uint64_t id, struct tfs_
 
     pthread_mutex_lock(&s->lock);
     struct tfs_branch *branch = branch_of(s, id, &node);
-    int result = branch != NULL ? submit_sync(s, branch, node, reply) : submit_all(s, reply);
+    int result = branch != NULL ? submit_sync(branch, node, reply) : submit_all(s, reply);
     pthread_mutex_unlock(&s->lock);
     if (result < 0)
         tfs_reply_now(reply, result);
@@ -107,9 +106,6 @@ void tfs_session_fsync(struct tfs_session *s, struct tfs_handle *handle, struct 
     struct tfs_commit_work *work = tfs_commit_create(s, handle, reply);
     if (work != NULL) {
         work->work.job.barrier = true;
-        if (handle->inode->scratch == NULL &&
-            tfs_rest_sync(s, &handle->inode->node, &work->ended) < 0)
-            work->ended = -ENOMEM;
         tfs_work_submit(&work->work);
     }
     pthread_mutex_unlock(&s->lock);

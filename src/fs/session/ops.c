@@ -630,6 +630,5 @@ void tfs_work_free(struct tfs_work *work)
         work->release(work);
     tfs_job_release(&work->job);
     tfs_written_values_free(work->values);
-    free(work->carried);
     free(work);
 }

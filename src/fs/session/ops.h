@@ -239,8 +239,6 @@ struct tfs_work {
     struct tfs_branch *branch;
     struct tfs_reply reply;
     struct tfs_inode *inode;           /* a reference; NULL: none */
-    struct tfs_node *carried;          /* files that its edit stores as absent, because they were */
-    size_t carried_count;              /* unlinked before */
     const struct tfs_node *begins;     /* the time of this directory begins with the answer */
     const struct tfs_written *written; /* comes in place of the text; NULL: there is a text */
     struct tfs_node fresh;             /* the chunk just made that its edit is of, */
@@ -301,17 +299,14 @@ bool tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *
 
 /* ---- op_rest.c ------------------------------------------------------------------------------- */
 
-/* An accepted edit of a chunk takes the unlinked optional files of that chunk along, so that the
- * save never holds the edit without the removal that came before it. Other chunks do not: a program
- * that unlinks a file to create it again must be able to take its time. `self` is a file of the
- * chunk, which itself comes back with the edit, or its directory; or a file of the root: all chunks
- * that the edit changed. By the store's thread, without the lock; 0 or -ENOMEM. */
-int tfs_rest_take(struct tfs_work *work, struct tfs_edit *edit, const struct tfs_node *self);
-/* That edit was accepted, or taken back: then they wait on. Takes the lock. */
-void tfs_rest_taken(struct tfs_work *work, bool taken);
-/* A barrier on this node of the schema: unlinked optional files of its chunk, or of all of the
- * save, are stored as absent by jobs before it. *result: why one was not; 0 or -ENOMEM. */
-int tfs_rest_sync(struct tfs_session *s, const struct tfs_node *node, int *result);
+/* By the store's thread, without the lock: what is unlinked is stored as absent. With an edit of
+ * `self`, which itself comes back, so that the save never holds the edit without the removals of
+ * its chunk that came before it: 0 or -ENOMEM. */
+int tfs_rest_take(const struct tfs_branch *branch, struct tfs_edit *edit,
+                  const struct tfs_node *self);
+/* With a barrier on this node of the schema: of its chunk, or of all of the save. What is refused
+ * is told. */
+int tfs_rest_store(struct tfs_work *work, const struct tfs_node *node);
 /* Ends what is at rest in a tree (`all`: everything). When there is more to come, 0: not known. */
 int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all);
 
@@ -320,7 +315,8 @@ int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all);
 /* Puts `text` for `node` on the shown document. */
 int tfs_ops_validate(struct tfs_work *work, const struct tfs_node *node, struct tfs_span text,
                      struct tfs_error *err);
-/* Its edit was taken back: names and values of a chunk just made are as they were before. */
+
+/* Its edit was taken back: values of a chunk just made are as they were before. */
 void tfs_ops_undone(struct tfs_work *work);
 
 enum tfs_chunk_verb { TFS_CHUNK_MAKE, TFS_CHUNK_REMOVE, TFS_CHUNK_MOVE };
@@ -336,7 +332,6 @@ struct tfs_commit_work {
     struct tfs_work work;
     struct tfs_handle *handle; /* whose draft is taken; NULL: that of an array's inode is */
     uint64_t writes;           /* of the draft that was taken */
-    int ended;                 /* what became of the removals that this barrier covers */
 };
 
 /* What the handle wrote is to be taken, for a close or an fsync; NULL without memory. */
