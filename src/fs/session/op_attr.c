@@ -2,6 +2,8 @@
  * Attributes: asking, and setting sizes, times and owners.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 
 #include "fs/session/ops.h"
 
@@ -67,9 +69,7 @@ struct setting {
     struct tfs_handle *handle;
     const struct stat *values;
     unsigned set;
-    struct tfs_reply reply;
     struct tfs_attr attr;
-    struct tfs_error why; /* to be logged; code 0: nothing */
 };
 
 static const struct timespec *chosen_time(const struct setting *c, unsigned which,
@@ -139,41 +139,6 @@ static void set_owner(struct tfs_session *s, const struct setting *c)
     scratch->ctime = tfs_views_now(&s->views);
 }
 
-/* truncate(2) by name: no close follows, so this is the commit point. -EINPROGRESS: a job
- * answers. */
-static int truncate_by_name(struct tfs_session *s, const struct setting *c, uint64_t size)
-{
-    struct tfs_inode *inode = NULL;
-    int result = tfs_file_for_open(s, c->id, true, &inode);
-
-    if (result < 0 && inode != NULL)
-        tfs_inode_drop(&s->inodes, inode);
-    if (result < 0)
-        return result;
-    if (inode->scratch != NULL)
-        return tfs_file_resize_scratch(s, inode->scratch, size);
-    struct tfs_truncate_work *work = tfs_work_create(
-        sizeof(*work), &tfs_truncate, tfs_ops_branch(s, &inode->node), inode, c->reply);
-    if (work == NULL) {
-        tfs_inode_drop(&s->inodes, inode);
-        return -ENOMEM;
-    }
-    work->size = size;
-    tfs_file_take(s, inode);
-    tfs_work_submit(&work->work);
-    return -EINPROGRESS;
-}
-
-static int set_size(struct tfs_session *s, struct tfs_need *need, struct setting *c)
-{
-    uint64_t size = (uint64_t)c->values->st_size;
-
-    if ((c->set & TFS_SET_SIZE) == 0)
-        return 0;
-    return c->handle == NULL ? truncate_by_name(s, c, size)
-                             : tfs_file_truncate(s, need, c->handle, size, false);
-}
-
 static int try_setattr(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     struct setting *c = call;
@@ -188,8 +153,8 @@ static int try_setattr(struct tfs_session *s, void *call, struct tfs_need *need)
         set_owner(s, c);
         result = set_times(s, c);
     }
-    if (result == 0)
-        result = set_size(s, need, c);
+    if (result == 0 && (c->set & TFS_SET_SIZE) != 0)
+        result = tfs_file_truncate(s, need, c->handle, (uint64_t)c->values->st_size, false);
     inode = tfs_inode_find(&s->inodes, c->id);
     if (result == 0 && inode != NULL)
         result = tfs_ops_attr(s, need, inode, &c->attr);
@@ -200,14 +165,68 @@ static int try_setattr(struct tfs_session *s, void *call, struct tfs_need *need)
     return result;
 }
 
-void tfs_session_setattr(struct tfs_session *s, uint64_t id, struct tfs_handle *handle,
-                         const struct stat *values, unsigned set, struct tfs_reply reply)
+static int set(struct tfs_session *s, struct setting *c)
 {
-    struct setting c = {.id = id, .handle = handle, .values = values, .set = set, .reply = reply};
-    int result = (set & TFS_SET_SIZE) != 0 && values->st_size < 0 ? -EINVAL : 0;
+    return tfs_ops_told(s, c->id, NULL, tfs_ops_run_writing(s, c->handle, try_setattr, c), NULL);
+}
 
+/* ---- truncate(2) by name --------------------------------------------------------------------- */
+
+/* A handle that is opened, cut and closed. */
+struct truncating {
+    struct tfs_session *s;
+    struct setting setting;
+    struct tfs_reply reply;
+};
+
+static void end_truncating(void *arg, int result, const struct tfs_attr *none)
+{
+    struct truncating *t = arg;
+    struct asking a = {t->setting.id, NULL, &t->setting.attr};
+
+    (void)none;
     if (result == 0)
-        result = tfs_ops_told(s, id, NULL, tfs_ops_run_writing(s, handle, try_setattr, &c), &c.why);
-    if (result != -EINPROGRESS)
-        reply.done(reply.arg, result, result == 0 ? &c.attr : NULL);
+        result = tfs_ops_run_as_read(t->s, try_getattr, &a);
+    t->reply.done(t->reply.arg, result, result == 0 ? &t->setting.attr : NULL);
+    tfs_session_release(t->s, t->setting.handle);
+    free(t);
+}
+
+static int truncate_by_name(struct tfs_session *s, const struct setting *c, struct tfs_reply reply)
+{
+    struct truncating *t = malloc(sizeof(*t));
+    bool keep;
+
+    if (t == NULL)
+        return -ENOMEM;
+    *t = (struct truncating){s, *c, reply};
+    int result = tfs_session_open_file(s, c->id, O_WRONLY, &t->setting.handle, &keep);
+    if (result < 0) {
+        free(t);
+        return result;
+    }
+    result = set(s, &t->setting);
+    if (result < 0)
+        end_truncating(t, result, NULL);
+    else
+        tfs_session_flush(s, t->setting.handle, TFS_OWNER_ANY,
+                          (struct tfs_reply){end_truncating, t});
+    return 0;
+}
+
+void tfs_session_setattr(struct tfs_session *s, uint64_t id, struct tfs_handle *handle,
+                         const struct stat *values, unsigned set_what, struct tfs_reply reply)
+{
+    struct setting c = {.id = id, .handle = handle, .values = values, .set = set_what};
+    const bool sizes = (set_what & TFS_SET_SIZE) != 0;
+    int result = sizes && values->st_size < 0 ? -EINVAL : 0;
+
+    if (result == 0 && sizes && handle == NULL) {
+        result = truncate_by_name(s, &c, reply);
+        if (result == 0)
+            return;
+    } else if (result == 0) {
+        result = set(s, &c);
+    }
+    reply.done(reply.arg, result, result == 0 ? &c.attr : NULL);
 }

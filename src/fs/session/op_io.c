@@ -200,7 +200,7 @@ static int make_room(struct tfs_session *s, struct tfs_handle *handle, uint64_t 
     return large && size >= TFS_DRAFT_LARGE ? tfs_draft_spill(handle->draft) : 0;
 }
 
-int tfs_file_resize_scratch(struct tfs_session *s, struct tfs_scratch *scratch, uint64_t size)
+static int resize_scratch(struct tfs_session *s, struct tfs_scratch *scratch, uint64_t size)
 {
     /* Rejected bytes do not count as scratch. */
     if ((scratch->flags & TFS_SCRATCH_UNCAPPED) != 0 && size > scratch->bytes.size &&
@@ -256,7 +256,7 @@ int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_h
         return tfs_ops_resize_array(inode, size);
     }
     if (handle->inode->scratch != NULL)
-        return tfs_file_resize_scratch(s, inode->scratch, size);
+        return resize_scratch(s, inode->scratch, size);
     result = resize_draft(s, need, handle, size);
     if (result <= TFS_NEEDS_BYTES)
         return result;
@@ -324,8 +324,7 @@ static int write_scratch(struct tfs_session *s, struct writing *w)
 
     if (offset > UINT64_MAX / 2)
         return -EFBIG;
-    int result =
-        tfs_file_resize_scratch(s, scratch, end > scratch->bytes.size ? end : scratch->bytes.size);
+    int result = resize_scratch(s, scratch, end > scratch->bytes.size ? end : scratch->bytes.size);
     if (result == 0 && w->bytes.size > 0)
         memcpy(scratch->bytes.data + offset, w->bytes.data, w->bytes.size);
     return result;

@@ -7,33 +7,18 @@
 
 #include "fs/session/ops.h"
 
-/* A file of the tree that takes the name. */
-static int find_text(struct tfs_session *s, struct tfs_rename_work *work)
-{
-    struct tfs_content c = {.node = work->from, .size = TFS_CONTENT_ALL};
-    const int result = tfs_ops_run_as_read(s, tfs_ops_content, &c);
-
-    work->text = c.blob;
-    if (c.why.code < 0)
-        tfs_ops_log_node(s, &c.why, &work->from);
-    return result;
-}
-
 static int apply_rename(struct tfs_job *job, bool last)
 {
     struct tfs_rename_work *work = (struct tfs_rename_work *)job;
     struct tfs_session *s = work->work.branch->session;
     struct tfs_error err = {0};
-    int result = work->work.inode == NULL ? find_text(s, work) : 0;
 
     (void)last;
-    if (result < 0)
-        return result;
     pthread_mutex_lock(&s->lock);
     tfs_ops_refresh(s, &work->to);
     work->before = tfs_doc_ref(tfs_store_shown(work->work.branch->store));
     pthread_mutex_unlock(&s->lock);
-    result = tfs_ops_validate(&work->work, &work->to, tfs_blob_span(work->text), &err);
+    const int result = tfs_ops_validate(&work->work, &work->to, tfs_blob_span(work->text), &err);
     if (result < 0)
         tfs_ops_log_node(s, &err, &work->to);
     return result;
@@ -46,7 +31,7 @@ static int make_drafts(struct tfs_session *s, const struct tfs_rename_work *work
     const struct tfs_inode *inode = work->work.inode;
     struct tfs_handle *h;
 
-    if (inode == NULL || tfs_ops_is_array(s, &work->to))
+    if (tfs_ops_is_array(s, &work->to))
         return 0;
     for (h = inode->handles; h != NULL; h = h->next) {
         if (!h->writer)
@@ -92,18 +77,6 @@ static void go_on(struct tfs_session *s, const struct tfs_rename_work *work)
     }
 }
 
-/* Whoever wrote a file of the schema that takes another name wrote it for the one that it was. */
-static int prepare_names(struct tfs_session *s, const struct tfs_rename_work *work)
-{
-    if (work->work.inode != NULL)
-        return make_drafts(s, work);
-    /* What was written to an array since it was checked is for the file that it was. */
-    if (tfs_ops_is_array(s, &work->from) && tfs_ops_array_is_dirty(s, &work->from))
-        return -EBUSY;
-    /* Its content is in the other file now. */
-    return tfs_names_hide(&s->names, &work->from, TFS_HIDING_UNLINKED);
-}
-
 /* The scratch file is the file of the tree; the times that it had (rsync sets them before it
  * renames) go with it. */
 static void move_scratch(struct tfs_session *s, const struct tfs_rename_work *work)
@@ -122,10 +95,7 @@ static void move_name(struct tfs_session *s, const struct tfs_rename_work *work)
 {
     tfs_ops_leave(s, &work->to, work->before);
     tfs_views_restamp(&s->views, tfs_node_id(&work->to));
-    if (work->work.inode != NULL)
-        move_scratch(s, work);
-    else
-        tfs_ops_leave(s, &work->from, work->before);
+    move_scratch(s, work);
     tfs_names_show(&s->names, &work->to);
 }
 
@@ -145,12 +115,11 @@ static void settle_rename(struct tfs_job *job)
     struct tfs_session *s = work->work.branch->session;
 
     pthread_mutex_lock(&s->lock);
-    tfs_ops_refresh(s, &work->from);
     tfs_ops_refresh(s, &work->to);
     keep_text(s, work);
     /* The text is accepted; renamed once more, it finds itself there. */
     if (job->result == 0)
-        job->result = prepare_names(s, work);
+        job->result = make_drafts(s, work);
     if (job->result == 0) {
         move_name(s, work);
         if (job->edited)

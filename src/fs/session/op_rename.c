@@ -55,24 +55,21 @@ static int onto_file(struct tfs_session *s, struct renaming *r)
     }
     if (!tfs_ops_writable(s, to))
         return -EACCES;
-    struct tfs_inode *inode =
-        r->from.link != NULL ? tfs_inode_find(&s->inodes, r->from.link->scratch->id) : NULL;
-    if (inode != NULL && (inode->scratch->kind != TFS_SCRATCH_FILE ||
-                          (inode->scratch->flags & TFS_SCRATCH_CONTROL) != 0))
+    struct tfs_inode *inode = tfs_inode_find(&s->inodes, r->from.link->scratch->id);
+    if (inode->scratch->kind != TFS_SCRATCH_FILE ||
+        (inode->scratch->flags & TFS_SCRATCH_CONTROL) != 0)
         return -EPERM;
     struct tfs_rename_work *work =
         tfs_work_create(sizeof(*work), &tfs_rename_onto, tfs_ops_branch(s, to), inode, r->reply);
     if (work == NULL)
         return -ENOMEM;
     work->work.release = release_rename;
-    if (inode != NULL &&
-        tfs_blob_copy(tfs_buf_span(&inode->scratch->bytes), &work->text, &r->err) < 0) {
+    if (tfs_blob_copy(tfs_buf_span(&inode->scratch->bytes), &work->text, &r->err) < 0) {
         inode->refs--;
         work->work.inode = NULL;
         tfs_work_free(&work->work);
         return -ENOMEM;
     }
-    work->from = r->from.node;
     work->to = *to;
     work->work.job.saves = true;
     work->work.job.undo = true;
@@ -246,7 +243,7 @@ static int move_schema(struct tfs_session *s, struct renaming *r, struct tfs_nee
         return -EPERM;
     if (r->to.coordinate || (r->to.schema && tfs_node_is_directory(&r->to.node)))
         return -EISDIR;
-    return r->to.schema ? onto_file(s, r) : schema_to_scratch(s, r, need);
+    return r->to.schema ? -EXDEV : schema_to_scratch(s, r, need);
 }
 
 static int try_rename(struct tfs_session *s, void *call, struct tfs_need *need)

@@ -342,32 +342,12 @@ void tfs_ops_release_handle(struct tfs_session *s, struct tfs_handle *handle);
 /* The same of all who wrote to an array. */
 void tfs_ops_release_array(struct tfs_session *s, struct tfs_inode *inode);
 
-/* What a file of the schema shows, for a text that is to be put for another name or with another
- * size: an attempt. Sets `blob` (NULL: no bytes). */
-#define TFS_CONTENT_ALL UINT64_MAX
-
-struct tfs_content {
-    struct tfs_node node;
-    uint64_t size; /* as many are wanted; ALL: as many as there are */
-    struct tfs_blob *blob;
-    struct tfs_error why;
-};
-int tfs_ops_content(struct tfs_session *s, void *content, struct tfs_need *need);
-
-/* truncate(2) by name. */
-struct tfs_truncate_work {
-    struct tfs_work work;
-    uint64_t size;
-};
-
-extern const struct tfs_job_kind tfs_truncate;
-
 /* ---- op_onto.c ------------------------------------------------------------------------------- */
 
 struct tfs_rename_work {
-    struct tfs_work work; /* `inode`: the scratch file that takes the name; NULL: `from` does */
-    struct tfs_node from, to;
-    struct tfs_blob *text;  /* what the scratch file had; else as it is shown when it is checked */
+    struct tfs_work work; /* `inode`: the scratch file that takes the name */
+    struct tfs_node to;
+    struct tfs_blob *text;  /* what it had */
     struct tfs_doc *before; /* what was shown then */
 };
 
@@ -419,7 +399,5 @@ void tfs_file_take(struct tfs_session *s, struct tfs_inode *inode);
 /* What the handle writes gets this size. Cut to 0 when it is opened: by nobody (handle.h). */
 int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_handle *handle,
                       uint64_t size, bool opening);
-/* The same of a scratch file, by its name. */
-int tfs_file_resize_scratch(struct tfs_session *s, struct tfs_scratch *scratch, uint64_t size);
 
 #endif
