@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -95,49 +94,17 @@ void tfs_names_forget(struct tfs_names *names, const struct tfs_node *node)
 
 /* ---- hidden names ---------------------------------------------------------------------------- */
 
-/* Files come before directories. */
-static uint64_t name_of(const struct tfs_node *node)
-{
-    const uint64_t which =
-        node->file >= 0 ? (uint64_t)node->file : (uint64_t)TFS_FILES_MAX + node->directory;
-
-    return which << 32 | (node->file >= 0 ? node->member : 0);
-}
-
-struct tfs_node tfs_names_hidden(const struct tfs_name_directory *dir, size_t i)
-{
-    const uint64_t name = dir->hidden[i].name;
-    const unsigned which = (unsigned)(name >> 32);
-
-    return which < TFS_FILES_MAX ? tfs_node_sibling_file(&dir->top, which, (uint32_t)name)
-                                 : tfs_node_sibling_directory(&dir->top, which - TFS_FILES_MAX);
-}
-
-/* The place of the first name that is not before this one. */
-static size_t place_of(const struct tfs_name_directory *dir, uint64_t name)
-{
-    size_t low = 0, high = dir->hidden_count;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (dir->hidden[middle].name < name)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* NULL: it is not hidden. */
+/* NULL: it is not hidden. They are few. */
 static struct tfs_hidden_name *find_hidden(const struct tfs_names *names,
                                            const struct tfs_node *node)
 {
     const struct tfs_name_directory *dir = tfs_names_of(names, node);
-    const uint64_t name = name_of(node);
-    const size_t at = dir != NULL ? place_of(dir, name) : 0;
+    const uint64_t id = tfs_node_id(node);
+    size_t at = 0;
 
-    return dir != NULL && at < dir->hidden_count && dir->hidden[at].name == name ? &dir->hidden[at]
-                                                                                 : NULL;
+    while (dir != NULL && at < dir->hidden_count && tfs_node_id(&dir->hidden[at].node) != id)
+        at++;
+    return dir != NULL && at < dir->hidden_count ? &dir->hidden[at] : NULL;
 }
 
 bool tfs_names_hides(const struct tfs_names *names, const struct tfs_node *node,
@@ -150,20 +117,14 @@ bool tfs_names_hides(const struct tfs_names *names, const struct tfs_node *node,
     return hidden != NULL;
 }
 
-static int hide(struct tfs_name_directory *dir, uint64_t name, enum tfs_hiding hiding)
+static int add_hidden(struct tfs_name_directory *dir, struct tfs_node node, enum tfs_hiding hiding)
 {
-    const size_t at = place_of(dir, name);
+    struct tfs_hidden_name *more = tfs_array_grow(dir->hidden, dir->hidden_count, sizeof(*more));
 
-    if (at == dir->hidden_count || dir->hidden[at].name != name) {
-        struct tfs_hidden_name *more =
-            tfs_array_grow(dir->hidden, dir->hidden_count, sizeof(*more));
-        if (more == NULL)
-            return -ENOMEM;
-        dir->hidden = more;
-        memmove(more + at + 1, more + at, (dir->hidden_count - at) * sizeof(*more));
-        dir->hidden_count++;
-    }
-    dir->hidden[at] = (struct tfs_hidden_name){name, hiding};
+    if (more == NULL)
+        return -ENOMEM;
+    dir->hidden = more;
+    more[dir->hidden_count++] = (struct tfs_hidden_name){node, hiding};
     return 0;
 }
 
@@ -171,10 +132,8 @@ int tfs_names_hide(struct tfs_names *names, const struct tfs_node *node, enum tf
 {
     struct tfs_name_directory *dir = make_record(names, node);
 
-    if (dir == NULL || hide(dir, name_of(node), hiding) < 0)
-        return -ENOMEM;
-    tfs_names_touch(names, node);
-    return 0;
+    tfs_names_show(names, node);
+    return dir == NULL ? -ENOMEM : add_hidden(dir, *node, hiding);
 }
 
 void tfs_names_show(struct tfs_names *names, const struct tfs_node *node)
@@ -182,11 +141,8 @@ void tfs_names_show(struct tfs_names *names, const struct tfs_node *node)
     struct tfs_hidden_name *hidden = find_hidden(names, node);
     struct tfs_name_directory *dir = tfs_names_of(names, node);
 
-    if (hidden != NULL) {
-        const size_t behind = (size_t)(dir->hidden + dir->hidden_count - hidden) - 1;
-        memmove(hidden, hidden + 1, behind * sizeof(*hidden));
-        dir->hidden_count--;
-    }
+    if (hidden != NULL)
+        *hidden = dir->hidden[--dir->hidden_count];
     tfs_names_touch(names, node);
 }
 
@@ -259,12 +215,10 @@ static int hide_all(struct tfs_name_directory *dir, struct tfs_schema schema)
     for (unsigned i = 0; i < schema.count && result == 0; i++) {
         const struct tfs_node node = tfs_node_sibling_file(&dir->top, i, 0);
         const bool may_lack = (schema.files[i].flags & TFS_FILE_OPTIONAL) != 0;
-        result = hide(dir, name_of(&node), may_lack ? TFS_HIDING_UNCREATED : TFS_HIDING_PASSES);
+        result = add_hidden(dir, node, may_lack ? TFS_HIDING_UNCREATED : TFS_HIDING_PASSES);
     }
-    for (unsigned i = TFS_DIR_SUB; i < end && result == 0; i++) {
-        const struct tfs_node node = tfs_node_sibling_directory(&dir->top, i);
-        result = hide(dir, name_of(&node), TFS_HIDING_PASSES);
-    }
+    for (unsigned i = TFS_DIR_SUB; i < end && result == 0; i++)
+        result = add_hidden(dir, tfs_node_sibling_directory(&dir->top, i), TFS_HIDING_PASSES);
     return result;
 }
 

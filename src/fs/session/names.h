@@ -27,15 +27,15 @@ enum tfs_hiding {
 };
 
 struct tfs_hidden_name {
-    uint64_t name; /* of a file of the scope or a directory: names.c */
+    struct tfs_node node; /* its key may be old, as that of its directory */
     enum tfs_hiding hiding;
 };
 
 #define TFS_NAMES_NEVER INT64_MAX
 
 struct tfs_name_directory {
-    struct tfs_node top;            /* its key may be old: the chunk may have been moved */
-    struct tfs_hidden_name *hidden; /* by name */
+    struct tfs_node top; /* its key may be old: the chunk may have been moved */
+    struct tfs_hidden_name *hidden;
     size_t hidden_count;
     uint64_t made; /* bit i: directory i of the scope: of a chunk, until it is at rest; of a group,
                     * until it is removed */
@@ -57,8 +57,6 @@ struct tfs_name_directory *tfs_names_of(const struct tfs_names *names, const str
 /* Is the name away? *hiding, which may be NULL, says what becomes of it. */
 bool tfs_names_hides(const struct tfs_names *names, const struct tfs_node *node,
                      enum tfs_hiding *hiding);
-/* The i-th hidden name. */
-struct tfs_node tfs_names_hidden(const struct tfs_name_directory *dir, size_t i);
 /* Was the directory made here: of a chunk, which is not at rest since, or of a group? */
 bool tfs_names_made(const struct tfs_names *names, const struct tfs_node *directory);
 /* Is the node's chunk not at rest since it was made? */

@@ -148,7 +148,7 @@ static void put_aside(struct tfs_session *s, const struct tfs_inode *inode,
     if (pages->size > TFS_DRAFT_KEPT_MAX ||
         tfs_sparse_text(pages, save, &array->node, &text, &err) < 0) {
         tfs_fail(&err, -EFBIG, "what was refused is too large to be kept");
-        tfs_ops_log_inode(s, &err, inode);
+        tfs_ops_log_node(s, &err, &inode->node);
         return;
     }
     pthread_mutex_lock(&s->lock);
@@ -255,7 +255,7 @@ int tfs_ops_commit_array(struct tfs_work *work, bool released)
     pthread_mutex_unlock(&s->lock);
     tfs_sparse_unref(now.pages);
     if (tell)
-        tfs_ops_log_inode(s, &err, inode);
+        tfs_ops_log_node(s, &err, &inode->node);
     return result;
 }
 

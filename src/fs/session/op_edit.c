@@ -220,6 +220,7 @@ static int apply_chunk(struct tfs_job *job, bool last)
     if (work->verb == TFS_CHUNK_MAKE && work->node.slot != TFS_SLOT_NONE)
         forget_names(work);
     node.key = work->to;
+    node.slot = TFS_SLOT_NONE;
     tfs_ops_log_node(work->work.branch->session, &err, &node);
     return err.code;
 }

@@ -462,7 +462,7 @@ static int scan_lines(struct tfs_session *s, struct writing *w)
     if (result == 0 && w->scan.text.size > 0)
         result = look(s, w, &why);
     if (result == -EBADMSG)
-        tfs_ops_log_inode(s, &why, w->handle->inode);
+        tfs_ops_log_node(s, &why, &w->handle->inode->node);
     if (result < 0) {
         pthread_mutex_lock(&s->lock);
         end_unused(w->handle);
@@ -480,7 +480,7 @@ int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, uint64_t
     if (result == 0)
         result = tfs_ops_run_writing(s, handle, try_write, &w);
     if (w.why.code < 0)
-        tfs_ops_log_inode(s, &w.why, handle->inode);
+        tfs_ops_log_node(s, &w.why, &handle->inode->node);
     tfs_buf_release(&w.scan.text);
     tfs_doc_unref(w.scan.doc);
     return result;

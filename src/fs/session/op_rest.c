@@ -30,7 +30,7 @@ static int find_in_directory(const struct tfs_branch *branch, const struct tfs_n
                              struct absent *absent)
 {
     for (size_t i = 0; i < dir->hidden_count && dir->top.scope == TFS_SCOPE_CHUNK; i++) {
-        struct tfs_node node = tfs_names_hidden(dir, i);
+        struct tfs_node node = dir->hidden[i].node;
         const enum tfs_hiding hiding = dir->hidden[i].hiding;
         if (hiding == TFS_HIDING_PASSES || !is_optional(branch->save, &node) ||
             (hiding == TFS_HIDING_UNCREATED && !absent->with_edit))
@@ -156,7 +156,7 @@ struct rest_work {
 static void show_hidden(struct tfs_session *s, const struct tfs_name_directory *dir)
 {
     for (size_t i = 0; i < dir->hidden_count; i++) {
-        const struct tfs_node node = tfs_names_hidden(dir, i), up = tfs_ops_parent(s, &node);
+        const struct tfs_node up = tfs_ops_parent(s, &dir->hidden[i].node);
         tfs_ops_bump_directory(s, &up);
         tfs_ops_stale(s, &up);
     }

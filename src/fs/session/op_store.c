@@ -123,14 +123,17 @@ static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publ
     pthread_mutex_unlock(&s->lock);
 }
 
+/* A name that the kernel keeps would be found where it cannot be read. */
 static void on_turned(void *arg, struct tfs_store *store)
 {
-    struct tfs_branch *branch = arg;
+    const struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
+    struct tfs_node root = TFS_NODE_ROOT;
 
     (void)store;
+    root.store = branch->number;
     pthread_mutex_lock(&s->lock);
-    tfs_views_restamp_all(&s->views);
+    tfs_views_restamp(&s->views, tfs_node_id(&root));
     tfs_ops_end_quiet(s);
     pthread_mutex_unlock(&s->lock);
 }

@@ -429,6 +429,16 @@ void tfs_ops_message_of(const struct tfs_branch *branch, const char *text)
     tfs_buf_release(&path);
 }
 
+/* With a 0 behind it. */
+static void path_of_file(struct tfs_session *s, const struct tfs_node *file, struct tfs_buf *path)
+{
+    struct tfs_node node = *file;
+
+    tfs_ops_refresh(s, &node);
+    path_of_node(s, &node, path);
+    tfs_buf_u8(path, 0);
+}
+
 /* A line for errors.log, and a message if people are to hear at once. */
 static void log_line(struct tfs_session *s, const struct tfs_error *err, const char *path,
                      bool message)
@@ -444,25 +454,17 @@ static void log_line(struct tfs_session *s, const struct tfs_error *err, const c
         tfs_ops_message(s, "%s", line);
 }
 
-/* Releases the path. */
-static void log_path(struct tfs_session *s, const struct tfs_error *err, struct tfs_buf *path)
-{
-    const bool named = path->size > 0; /* the root of all has no name */
-
-    tfs_buf_u8(path, 0);
-    log_line(s, err, named && !path->failed ? (const char *)path->data : NULL, true);
-    tfs_buf_release(path);
-}
-
 void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
-                      const struct tfs_node *node)
+                      const struct tfs_node *file)
 {
     struct tfs_buf path = {0};
 
     pthread_mutex_lock(&s->lock);
-    path_of_node(s, node, &path);
+    path_of_file(s, file, &path);
     pthread_mutex_unlock(&s->lock);
-    log_path(s, err, &path);
+    /* The root of all has no name. */
+    log_line(s, err, path.size > 1 && !path.failed ? (const char *)path.data : NULL, true);
+    tfs_buf_release(&path);
 }
 
 void tfs_ops_log_branch(const struct tfs_branch *branch, const struct tfs_error *err)
@@ -471,27 +473,6 @@ void tfs_ops_log_branch(const struct tfs_branch *branch, const struct tfs_error 
 
     root.store = branch->number;
     tfs_ops_log_node(branch->session, err, &root);
-}
-
-void tfs_ops_log_inode(struct tfs_session *s, const struct tfs_error *err,
-                       const struct tfs_inode *inode)
-{
-    struct tfs_buf path = {0};
-
-    pthread_mutex_lock(&s->lock);
-    tfs_ops_path(s, inode->id, &path);
-    pthread_mutex_unlock(&s->lock);
-    log_path(s, err, &path);
-}
-
-/* With a 0 behind it. */
-static void path_of_file(struct tfs_session *s, const struct tfs_node *file, struct tfs_buf *path)
-{
-    struct tfs_node node = *file;
-
-    tfs_ops_refresh(s, &node);
-    path_of_node(s, &node, path);
-    tfs_buf_u8(path, 0);
 }
 
 void tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file, struct tfs_span text)

@@ -211,13 +211,10 @@ void tfs_ops_message(struct tfs_session *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The same about one save of several: its path stands in front. Takes the lock. */
 void tfs_ops_message_of(const struct tfs_branch *branch, const char *text);
-/* A sentence for errors.log and a message about a node, a save of several, or an open file. Take
- * the lock. */
+/* A sentence for errors.log and a message about a node, or a save of several. Take the lock. */
 void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
                       const struct tfs_node *node);
 void tfs_ops_log_branch(const struct tfs_branch *branch, const struct tfs_error *err);
-void tfs_ops_log_inode(struct tfs_session *s, const struct tfs_error *err,
-                       const struct tfs_inode *inode);
 
 /* What was written to a file of the schema goes to rejected/. */
 void tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file, struct tfs_span text);

@@ -68,7 +68,7 @@ struct tfs_store_client {
     void *arg;
     /* Calls tfs_store_show once, under whatever must change together with the document. */
     void (*publish)(void *arg, struct tfs_store *store, const struct tfs_publication *change);
-    /* The save cannot be read any more, or can again: every file reads differently. */
+    /* The save cannot be read any more, or can again. */
     void (*turned)(void *arg, struct tfs_store *store);
     /* Does what is due, which may submit jobs. `last`: everything is due. Returns when there will
      * be more to do, monotonic ms; 0: not known. */

@@ -210,17 +210,6 @@ void tfs_views_restamp(struct tfs_views *views, uint64_t id)
     changed(views, id, false);
 }
 
-void tfs_views_restamp_all(struct tfs_views *views)
-{
-    struct tfs_map_cell cell;
-
-    pthread_mutex_lock(&views->lock);
-    views->base_stamp = ++views->stamp;
-    for (size_t at = 0; tfs_map_next(&views->changes, &at, &cell);)
-        ((struct change *)cell.value)->stamp = ++views->stamp;
-    pthread_mutex_unlock(&views->lock);
-}
-
 struct timespec tfs_views_now(struct tfs_views *views)
 {
     pthread_mutex_lock(&views->lock);

@@ -82,8 +82,6 @@ void tfs_views_bump(struct tfs_views *views, uint64_t id);
 bool tfs_views_bump_all(struct tfs_views *views, size_t files);
 /* The same content reads differently: new stamp, times as they are. */
 void tfs_views_restamp(struct tfs_views *views, uint64_t id);
-/* Everything may read differently; times stay. */
-void tfs_views_restamp_all(struct tfs_views *views);
 
 /* Now; two calls never give the same time: git and rsync tell versions apart by it. */
 struct timespec tfs_views_now(struct tfs_views *views);
