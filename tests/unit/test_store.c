@@ -29,7 +29,6 @@ struct set_job {
     struct tfs_job job;
     int x;
     const char *blob;
-    int waits;     /* times that it is not ready yet */
     int *sequence; /* counts the jobs that were applied */
     bool done;
     int result;
@@ -40,11 +39,8 @@ static int apply_set(struct tfs_job *job, bool last)
     struct set_job *set = (struct set_job *)job;
     struct tfs_error err = {0};
     struct tfs_edit edit;
-    if (set->waits > 0 && !last) {
-        set->waits--;
-        job->until = INT64_MAX;
-        return TFS_JOB_WAITS;
-    }
+
+    (void)last;
     if (set->sequence != NULL)
         ++*set->sequence;
     if (set->blob == NULL)
@@ -423,19 +419,6 @@ START_TEST(store_gives_the_slot_of_an_undone_chunk_to_none_that_comes_from_outsi
 }
 END_TEST
 
-/* ---- jobs that wait -------------------------------------------------------------------------- */
-
-START_TEST(store_lets_nothing_wait_at_the_end)
-{
-    struct set_job waiting = {.x = 0, .blob = "last", .waits = 100};
-    submit(&waiting);
-    ck_assert_int_eq(barrier(), 0);
-    tfs_store_stop(store);
-    ck_assert(waiting.done);
-    ck_assert_str_eq(fake_blob(save->doc, 0), "last");
-}
-END_TEST
-
 /* ---- other programs -------------------------------------------------------------------------- */
 
 START_TEST(store_reads_a_changed_save_again_when_nothing_is_lost_by_it)
@@ -701,7 +684,6 @@ static const TTest *const *const tests[] = {
     &store_takes_an_operation_back_from_under_a_later_edit,
     &store_gives_the_slot_of_an_undone_chunk_to_no_other,
     &store_gives_the_slot_of_an_undone_chunk_to_none_that_comes_from_outside,
-    &store_lets_nothing_wait_at_the_end,
     &store_reads_a_changed_save_again_when_nothing_is_lost_by_it,
     &store_sets_an_edit_aside_when_another_program_was_faster,
     &store_sets_edits_of_its_journal_aside_when_another_program_was_faster,

@@ -246,10 +246,10 @@ static bool late_shown;
 static int apply_read(struct tfs_job *job, bool last)
 {
     struct tfs_blob *bytes = NULL;
+    (void)job;
     (void)last;
     int result = tfs_store_complete(store, &late, &err);
     const struct tfs_chunk *chunk = tfs_doc_find(tfs_store_shown(store), late);
-    job->until = result == TFS_JOB_WAITS ? tfs_now_ms() + 10 : 0;
     late_shown = result == 0 && chunk != NULL && tfs_chunk_load(save, chunk, &bytes, &err) == 0 &&
                  tfs_doc_find(tfs_store_shown(store), (struct tfs_key){0, 3, 1, 3}) != NULL;
     tfs_blob_unref(bytes);
@@ -276,10 +276,15 @@ static sem_t answered;
 static void on_job(void *arg, struct tfs_store *of, struct tfs_job *jobs)
 {
     (void)arg;
-    (void)of;
     for (struct tfs_job *job = jobs, *next; job != NULL; job = next) {
         const bool read = job->kind == &read_kind;
         next = job->next;
+        if (job->result == -EAGAIN) {
+            job->next = NULL;
+            usleep(10000);
+            tfs_store_submit(of, job);
+            continue;
+        }
         tfs_job_release(job);
         sem_post(read ? &more_answered : &answered);
     }

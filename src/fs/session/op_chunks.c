@@ -6,10 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "fs/session/ops.h"
-
-#define AGAIN_MS 10 /* until what was read of the save can be shown */
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -22,23 +19,19 @@ struct chunks_work {
 static int apply_read(struct tfs_job *job, bool last)
 {
     const struct chunks_work *w = (struct chunks_work *)job;
-    struct tfs_store *store = w->work.branch->store;
     struct tfs_error err = {0};
-    int result = tfs_store_complete(store, w->all ? NULL : &w->chunk, &err);
+    const int result = tfs_store_complete(w->work.branch->store, w->all ? NULL : &w->chunk, &err);
 
-    if (result == TFS_JOB_WAITS && last)
-        return -EIO;
-    if (result == TFS_JOB_WAITS)
-        job->until = tfs_now_ms() + AGAIN_MS;
-    else if (result < 0)
+    if (result == -EAGAIN)
+        return last ? -EIO : result;
+    if (result < 0)
         tfs_ops_log_branch(w->work.branch, &err);
     return result;
 }
 
 static const struct tfs_job_kind read_chunks = {.apply = apply_read};
 
-/* Has them read by the store's thread, and waits for it. */
-static int read_and_wait(struct tfs_need *need)
+static int read_once(struct tfs_need *need)
 {
     struct chunks_work *w =
         tfs_work_create(sizeof(*w), &read_chunks, need->branch, NULL, (struct tfs_reply){0});
@@ -49,6 +42,18 @@ static int read_and_wait(struct tfs_need *need)
     w->all = need->all_chunks;
     w->work.job.reads = w->all ? NULL : &w->chunk;
     return tfs_work_wait(&w->work);
+}
+
+/* Has them read by the store's thread, and waits for it; and before, where the save is written just
+ * now. */
+static int read_and_wait(struct tfs_need *need)
+{
+    const struct timespec pause = {.tv_nsec = 10000000};
+    int result;
+
+    while ((result = read_once(need)) == -EAGAIN)
+        nanosleep(&pause, NULL);
+    return result;
 }
 
 /* ---- what is needed -------------------------------------------------------------------------- */

@@ -68,6 +68,6 @@ int tfs_store_complete(struct tfs_store *store, const struct tfs_key *chunk, str
     if (!tfs_save_lacks(store->save, store->shown, chunk))
         return 0;
     return store->disk == TFS_DISK_READ || tfs_store_is_rewriting(store)
-               ? TFS_JOB_WAITS
+               ? -EAGAIN
                : complete(store, chunk, err);
 }

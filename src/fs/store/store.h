@@ -22,9 +22,6 @@ struct tfs_job;
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* What `apply` returns when the job has to wait: it is called again when `until` is past. */
-#define TFS_JOB_WAITS (-EINPROGRESS)
-
 /* Both are called by the store's thread, without a lock; both may be NULL. */
 struct tfs_job_kind {
     /* Makes the edits. `last`: the store ends with this batch, and nothing may wait. */
@@ -42,7 +39,6 @@ struct tfs_job {
     bool undo;                   /* a failed commit takes the edit back: the operation failed */
     bool anew;                   /* it is for whatever the save says now: no edit of what it said */
     const struct tfs_key *reads; /* it reads this chunk and makes no edit; NULL: all else */
-    int64_t until;               /* monotonic ms: it waits; 0: it does not */
     int result;
     bool edited;                    /* the shown document changed */
     bool undone;                    /* and was taken back */
@@ -137,7 +133,7 @@ int tfs_store_edit(struct tfs_store *store, struct tfs_edit *edit, struct tfs_er
 int tfs_store_accept(struct tfs_store *store, struct tfs_edit *edit, uint64_t self,
                      struct tfs_job *job, struct tfs_error *err);
 /* What is shown has the chunks that may be at that key (NULL: all), which are read now if they were
- * not. TFS_JOB_WAITS: not now. */
+ * not. -EAGAIN: not now. */
 int tfs_store_complete(struct tfs_store *store, const struct tfs_key *chunk, struct tfs_error *err);
 /* For the client's `publish`: from now on change->after is shown. */
 void tfs_store_show(struct tfs_store *store, const struct tfs_publication *change);

@@ -358,30 +358,6 @@ static void apply_batch(struct tfs_store *store, struct tfs_job *jobs, bool last
     }
 }
 
-/* Jobs that turned out to have to wait are in the queue again, before those that came since.
- * Returns the others. */
-static struct tfs_job *put_back(struct tfs_store *store, struct tfs_job *jobs)
-{
-    struct tfs_job *done = NULL, **done_end = &done, *waiting = NULL, **waiting_end = &waiting;
-
-    for (struct tfs_job *job = jobs, *next; job != NULL; job = next) {
-        struct tfs_job ***end = job->result == TFS_JOB_WAITS ? &waiting_end : &done_end;
-        next = job->next;
-        job->next = NULL;
-        **end = job;
-        *end = &job->next;
-    }
-    if (waiting != NULL) {
-        pthread_mutex_lock(&store->lock);
-        *waiting_end = store->queue;
-        if (store->queue == NULL)
-            store->queue_end = waiting_end;
-        store->queue = waiting;
-        pthread_mutex_unlock(&store->lock);
-    }
-    return done;
-}
-
 /* What was kept is made durable; or why nothing is kept is told. */
 static void settle_undo(struct tfs_store *store)
 {
@@ -400,7 +376,6 @@ static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
     end_rewrite(store, &done);
     const bool waited = tfs_store_differs(store);
     apply_batch(store, jobs, last);
-    jobs = put_back(store, jobs);
     make_durable(store, jobs, choose_route(store, waited), last, &done);
     while (last && tfs_store_is_rewriting(store)) {
         tfs_store_rewrite_wait(store);
@@ -416,53 +391,27 @@ static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* The jobs that need not wait, or all. */
-static struct tfs_job *take_jobs(struct tfs_store *store, bool all)
+static struct tfs_job *take_jobs(struct tfs_store *store)
 {
-    struct tfs_job *batch = NULL, **end = &batch, **at = &store->queue;
-    int64_t now = tfs_store_now(store);
+    struct tfs_job *jobs = store->queue;
 
-    while (*at != NULL) {
-        struct tfs_job *job = *at;
-        if (!all && job->until > now) {
-            at = &job->next;
-            continue;
-        }
-        *at = job->next;
-        job->next = NULL;
-        job->until = 0;
-        *end = job;
-        end = &job->next;
-    }
-    store->queue_end = at;
-    return batch;
-}
-
-/* When the queue has something to do: 1 at once, 0 not known. */
-static int64_t queue_deadline(struct tfs_store *store)
-{
-    int64_t deadline = 0;
-
-    for (const struct tfs_job *job = store->queue; job != NULL; job = job->next)
-        deadline = tfs_sooner(deadline, job->until != 0 ? job->until : 1);
-    return deadline;
+    store->queue = NULL;
+    store->queue_end = &store->queue;
+    return jobs;
 }
 
 /* Waits until `deadline`, for a job or for the end. Returns the jobs to do. */
 static struct tfs_job *wait_for_jobs(struct tfs_store *store, int64_t deadline, bool *last)
 {
     pthread_mutex_lock(&store->lock);
-    while (!store->stop && store->rewrite.state != TFS_REWRITE_ENDED) {
-        int64_t until = tfs_sooner(deadline, queue_deadline(store));
-        int64_t left = until - tfs_store_now(store);
+    while (!store->stop && store->queue == NULL && store->rewrite.state != TFS_REWRITE_ENDED) {
+        const int64_t left = deadline - tfs_store_now(store);
         if (left <= 0)
             break;
         (void)tfs_cond_wait_until(&store->work, &store->lock, tfs_now_ms() + left);
     }
     *last = store->stop;
-    /* Who waits for the end of a rewrite comes before the next one. */
-    struct tfs_job *jobs =
-        *last ? NULL : take_jobs(store, store->rewrite.state == TFS_REWRITE_ENDED);
+    struct tfs_job *jobs = *last ? NULL : take_jobs(store);
     pthread_mutex_unlock(&store->lock);
     return jobs;
 }
@@ -484,7 +433,7 @@ static void run_last(struct tfs_store *store)
 {
     (void)tick(store, true);
     pthread_mutex_lock(&store->lock);
-    struct tfs_job *jobs = take_jobs(store, true);
+    struct tfs_job *jobs = take_jobs(store);
     pthread_mutex_unlock(&store->lock);
     run_batch(store, jobs, true);
     if (!tfs_doc_same(store->saved, store->shown))
