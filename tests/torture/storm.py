@@ -588,7 +588,7 @@ class Storm:
         return daemon.poll() is None
 
     # The kernel lets a killed daemon wait, unkillable, when it was just invalidating a page that a reader
-    # waits for, and the reader waits for the daemon. Who ends that is told apart (docs/reliability.md, "Limits").
+    # waits for, and the reader waits for the daemon. These are counted apart.
     def bury(self, daemon):
         try:
             daemon.wait(HELD)
