@@ -1,6 +1,6 @@
 """Random edits of the files of a tree, for scripts/compare-builds: edit(random, path, bytes, others).
 
-Knows what the files look like (docs/tree.md), not what a game makes of them: most edits are ones that a user could mean,
+Knows what the files look like (the guides in docs), not what a game makes of them: most edits are ones that a user could mean,
 some are refused. The same random numbers and the same bytes give the same edit. Uses the standard library alone.
 """
 import ast

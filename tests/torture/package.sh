@@ -54,7 +54,7 @@ ok "the program in it runs"
 find "$work/installed" -type f -o -type l | sed "s,$work/installed,," | sort >"$work/log"
 for file in /usr/sbin/mount.terrainfs /usr/share/bash-completion/completions/terrainfs \
     /usr/share/man/man1/terrainfs{,-diff,-open}.1.gz /usr/share/man/man8/mount.terrainfs.8.gz \
-    /usr/share/doc/terrainfs/docs/{tree.md,demo.svg}; do
+    /usr/share/doc/terrainfs/docs/{recipes.md,demo.svg}; do
     grep -qx "$file" "$work/log"
     ok "$file is in it"
 done
