@@ -17,7 +17,7 @@ void *tfs_array_grow(void *items, size_t count, size_t item_size)
         return items;
     if (count == 0)
         return reallocarray(items, COUNT_MIN, item_size);
-    return reallocarray(items, count, 2 * item_size); /* which looks whether that is too much */
+    return reallocarray(items, count, 2 * item_size); /* refuses what overflows */
 }
 
 size_t tfs_array_unique(void *items, size_t count, size_t item_size,

@@ -37,8 +37,8 @@ struct tfs_span tfs_buf_span(const struct tfs_buf *b)
     return (struct tfs_span){b->data, b->size};
 }
 
-/* Filling fresh memory costs a fault a page, which is a fifth of what a picture of 30 MB takes:
- * asks for large pages. Only a hint. */
+/* Asks for large pages, a hint: page faults of fresh memory are a fifth of what a picture of 30 MB
+ * costs. */
 static void want_huge_pages(uint8_t *data, size_t size)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

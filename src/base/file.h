@@ -34,8 +34,8 @@ struct tfs_file_handle {
  * file. Only regular files (EINVAL). */
 int tfs_file_open(const char *path, bool exclusive, struct tfs_file_handle *file,
                   struct tfs_error *err);
-/* Has another program the file of `fd`, which is open for reading, open for writing? False, too,
- * where that cannot be found out. */
+/* Does another program have the file open for writing? `fd` is open for reading. False where the
+ * kernel does not tell. */
 bool tfs_file_is_written(int fd);
 void tfs_file_close(struct tfs_file_handle *file);
 
@@ -51,7 +51,8 @@ typedef int (*tfs_file_read_fn)(void *arg, int fd, uint64_t size, struct tfs_err
 int tfs_file_read_by(struct tfs_file_handle *file, uint64_t limit, tfs_file_read_fn read, void *arg,
                      struct tfs_error *err);
 
-/* How many of the `size` bytes at that offset there are, which are read; or negative errno. */
+/* Reads `size` bytes at `offset`. Returns how many there were, fewer only at the end of the file,
+ * or a negative errno. */
 ssize_t tfs_file_read_at(int fd, uint64_t offset, void *out, size_t size);
 
 /* The same file, unchanged: dev, ino, size, mtime and ctime. */
@@ -90,7 +91,8 @@ int tfs_file_writable(const char *path, struct tfs_error *err);
 /* Removes temp files of `path` that a killed process left: `.NAME.terrainfs-` and six letters or
  * digits, regular, locked by nobody. To be called under the lock of `path`, or where it is new. */
 void tfs_file_remove_strays(const char *path);
-/* Is there one of which `is`, which may read it, says so? */
+/* Is there a temp file of `path`, left by a killed process, for which `is` is true? `is` may read
+ * `fd`. */
 bool tfs_file_find_stray(const char *path, bool (*is)(void *arg, int fd), void *arg);
 
 /* Makes the name `path` durable. A program that was killed right after a rename, or whose last sync
@@ -103,20 +105,21 @@ int tfs_directory_settle(const char *path, struct tfs_error *err);
 /* The same for those in a directory that is open: negative errno when the disk failed. */
 int tfs_directory_sync(int fd);
 
-struct tfs_taking; /* of the place of the old file */
+struct tfs_taking; /* what tfs_replacement_take needs */
 
 /* The keeper of files that are replaced. */
 struct tfs_keeper {
-    /* Right before the rename: `old` (fd -1: there is none) is at `path`, in `directory`; a file
-     * with what `new` says comes there, but for its ctime (NULL: none). May give the old one a
-     * second name; its ctime moves then, and old->st with it. A failure ends the replacement. */
+    /* Called right before the rename. `old` (fd -1: there is none) is at `path` in `directory`.
+     * `new` is the file that takes its place; its ctime will be another one. NULL: none does. The
+     * keeper may give the old file a second name; that moves its ctime, so it updates old->st. A
+     * failure ends the replacement. */
     int (*before)(struct tfs_keeper *keeper, const char *path, int directory,
                   struct tfs_file_handle *old, const struct stat *new, struct tfs_error *err);
 };
 
-/* Calls tfs_replacement_take once, with the lock of those who read either file meanwhile: the old
- * file is compared in there, and nothing waits for the disk but a keeper that has to copy it.
- * Whether the rename came about, the handle of the file says then. */
+/* Calls tfs_replacement_take once, holding the lock of those who read the old or the new file. The
+ * disk is not waited for under it, unless the keeper copies the old file. Afterwards the handle of
+ * the file says whether the rename took place. */
 typedef void (*tfs_moment_fn)(void *arg, const struct tfs_taking *taking);
 
 struct tfs_replacement {
@@ -126,7 +129,7 @@ struct tfs_replacement {
     int directory;             /* fd */
     int fd;                    /* read and write, of the temp file */
     uint64_t size;             /* bytes written */
-    uint64_t begun;            /* as many of them the disk was asked to write already */
+    uint64_t begun;            /* how many of them the disk was asked to write already */
     struct tfs_keeper *keeper; /* the caller sets it after opening; NULL: nobody */
     tfs_moment_fn moment;      /* the same; `moment_arg` is for it */
     void *moment_arg;
@@ -152,8 +155,8 @@ int tfs_replacement_read(struct tfs_replacement *r, struct tfs_blob **blob, stru
  * also after a failure. */
 int tfs_replacement_readback(struct tfs_replacement *r, struct tfs_readback *readback,
                              struct tfs_error *err);
-/* Writes what another file holds, and reads it back. EAGAIN: that is no longer the one of its
- * handle. */
+/* Copies another file, and reads the copy back. EAGAIN: the file at that path is no longer that of
+ * its handle. */
 int tfs_replacement_copy(struct tfs_replacement *r, const struct tfs_file_handle *from,
                          struct tfs_error *err);
 void tfs_replacement_take(const struct tfs_taking *taking);
@@ -168,7 +171,7 @@ int tfs_replacement_finish(struct tfs_replacement *r, struct tfs_file_handle *fi
  * with the same checks; nothing is durable yet. `keeper`: NULL or who keeps what goes. */
 int tfs_file_remove(int directory, const char *path, struct tfs_file_handle *file,
                     struct tfs_keeper *keeper, struct tfs_error *err);
-/* Throws the temp file away; nothing after the other end of a replacement. */
+/* Removes the temp file. Does nothing after tfs_replacement_finish. */
 void tfs_replacement_cancel(struct tfs_replacement *r);
 
 #endif

@@ -129,7 +129,8 @@ static bool has_point(const struct tfs_mounted *row, const void *path)
     return strcmp(row->point, path) == 0;
 }
 
-/* False: the kernel does not tell: it does since Linux 5.8. *id 0: no root of a mount is here. */
+/* Of which mount is `path` the root? *id 0: of none. False: the kernel does not tell (before Linux
+ * 5.8). */
 static bool ask_for_id(const char *path, uint64_t *id)
 {
     const int flags = AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
@@ -241,7 +242,7 @@ static void run_fusermount(const char *path, const char *how, int fd)
     _exit(127);
 }
 
-/* What a pipe says until its end: the first line of it. */
+/* Reads a pipe to its end and keeps the first line. */
 static void read_words(int fd, char *text, size_t size)
 {
     size_t used = 0;
@@ -297,7 +298,7 @@ int tfs_unmount(const char *path, bool lazily, struct tfs_error *err)
     return errno == EPERM ? unmount_as_user(path, lazily, err) : fail_unmount(errno, err);
 }
 
-/* Lazily: nothing that is open there can be read or written any more. */
+/* Unmounts lazily: nothing that is open there can be read or written any more. */
 int tfs_unmount_dead(const char *path, char **source, struct tfs_error *err)
 {
     struct tfs_mounted top;

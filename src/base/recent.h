@@ -15,7 +15,7 @@
 
 struct tfs_recent_kind {
     bool (*is)(const void *object, const void *wanted); /* is it the one that somebody wants? */
-    size_t (*weight)(const void *object); /* bytes, or 1; the same for as long as it lives */
+    size_t (*weight)(const void *object);               /* bytes, or 1; it never changes */
     void (*ref)(void *object);
     void (*unref)(void *object);
 };

@@ -47,7 +47,7 @@
 #define LETTERS       6
 #define NAME_TRIES    100
 #define BUFFER_SIZE   (256u << 10)
-#define BEGIN_SIZE    (2u << 20) /* so much is worth that the disk begins with it */
+#define BEGIN_SIZE    (2u << 20) /* after so many bytes the disk is asked to begin */
 #define ATTRIBUTE_MAX 65536      /* what the kernel allows for a value and for the list of names */
 #define ACL_ACCESS    "system.posix_acl_access"
 
@@ -70,8 +70,8 @@ static void temp_prefix(const char *path, char prefix[NAME_MAX + 1])
 
 /* ---- the new file gets what the old one has -------------------------------------------------- */
 
-/* May a failure to carry this attribute over be passed over? Labels of security modules are theirs
- * to give, and what a filesystem cannot store was not there to be lost. */
+/* Is it no harm that this attribute cannot be set? Security modules set their labels themselves,
+ * and a filesystem that cannot store an attribute never had it. */
 static bool may_be_lost(const char *name, int error)
 {
     return error == ENOTSUP || error == ENODATA || strncmp(name, "security.", 9) == 0;
@@ -167,7 +167,7 @@ static int flush(struct tfs_replacement *r, struct tfs_error *err)
     return 0;
 }
 
-/* Writes what is worth no copy, when nothing is buffered. */
+/* Writes a large piece without copying it. Nothing is buffered then. */
 static int write_large(struct tfs_replacement *r, const uint8_t *data, size_t size,
                        struct tfs_error *err)
 {
@@ -394,7 +394,7 @@ static int rename_new(const struct tfs_replacement *r, const char *name)
         return 0;
     if (errno != EINVAL)
         return -1;
-    /* A filesystem that cannot promise it: as good as it gets is to look first. */
+    /* This filesystem has no RENAME_NOREPLACE: looking first is the best there is. */
     if (fstatat(r->directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
         errno = EEXIST;
         return -1;

@@ -10,8 +10,8 @@
 struct printing {
     struct tfs_cli *cli;
     struct tfs_save *save;
-    struct tfs_buf header; /* of the table that was printed last */
-    size_t found;          /* by a pattern */
+    struct tfs_buf header; /* header of the table that was printed last */
+    size_t found;          /* files that the pattern found */
     enum tfs_status status;
 };
 
@@ -82,7 +82,7 @@ static bool has_name_like(const struct printing *p, const struct tfs_node *node,
     return like;
 }
 
-/* What in the directory fits `pattern`: its first component, and below that the rest. */
+/* Prints what fits `pattern` in the directory: its first component here, the rest below. */
 static void match_below(struct printing *p, const struct tfs_node *dir, const char *pattern)
 {
     char first[NAME_MAX + 1], about[TFS_CLI_NAME_MAX];
@@ -110,8 +110,7 @@ static void match_below(struct printing *p, const struct tfs_node *dir, const ch
                                 tfs_cli_path(p->cli, pattern, about), strerror(-found));
 }
 
-/* Names that the document lacks as yet may fit, too: those of one chunk where the pattern names
- * it. */
+/* Reads the chunks that the pattern may mean: one if it names one, else all. */
 static int read_chunks(struct tfs_save *save, const char *pattern, struct tfs_error *err)
 {
     static const char chunks[] = "chunks/";
@@ -146,7 +145,7 @@ static void print_matches(struct printing *p, const char *pattern)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* A name that is there is meant as it stands, whatever characters are in it. */
+/* A path that exists is no pattern, whatever characters are in it. */
 static void print_path(struct printing *p, const char *path)
 {
     struct tfs_node node;

@@ -18,11 +18,10 @@ struct check {
     bool quiet;              /* only what is damaged is printed */
     struct tfs_buf findings; /* of JSON: the members of an array */
     enum tfs_status status;
-    bool mute;   /* without memory, or with nowhere to print: nothing more is said */
-    bool locked; /* by another program, which would be said of each chunk */
+    bool mute;   /* memory or the standard output is gone: print nothing more */
+    bool locked; /* by another program: told once, not for each chunk */
 };
 
-/* Nothing was found out. */
 static void no_memory(struct check *check)
 {
     struct tfs_error err = {0};

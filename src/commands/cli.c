@@ -16,19 +16,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the options of a command line ask for. */
 enum request {
     REQUEST_RUN,
     REQUEST_HELP,
     REQUEST_VERSION,
-    REQUEST_WRONG, /* said why */
+    REQUEST_WRONG, /* and the user was told why */
     REQUEST_NO_MEMORY,
 };
 
 /* Values of options that have no letter: the row of the flag behind this. */
 enum { OPTION_FLAG = 256, LONG_OPTIONS = 40 };
 
-/* What getopt wants of the table. */
 static void fill_long_options(struct option options[LONG_OPTIONS])
 {
     size_t count = 0;
@@ -268,7 +266,7 @@ static bool is_save(const struct tfs_cli *cli, const char *path)
     return is;
 }
 
-/* Of two operands, one of which is a save: is it the other one? */
+/* Of two operands, is the other one the save? */
 static bool is_swapped(const struct tfs_cli *cli, const struct tfs_command *command)
 {
     const enum tfs_operands kind = command ? command->kind : TFS_OPERANDS_SAVE_DIR;
@@ -292,7 +290,7 @@ static enum tfs_status say_swapped(struct tfs_cli *cli, const struct tfs_command
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* A user that wants to know what this is. */
+/* Without operands the user wants to know what the program is. */
 static enum tfs_status explain(struct tfs_cli *cli)
 {
     tfs_cli_say(cli, TFS_STATUS_USAGE, "missing operand: SAVE MOUNTPOINT");

@@ -138,20 +138,20 @@ enum tfs_status tfs_cli_report(struct tfs_cli *cli, const char *path, const stru
 enum tfs_status tfs_cli_open(struct tfs_cli *cli, const char *path, enum tfs_lock lock,
                              struct tfs_save **save);
 
-/* The same, for who says it in another way. */
+/* The same, but the caller tells the user. */
 int tfs_cli_try_open(struct tfs_cli *cli, const char *path, enum tfs_lock lock,
                      struct tfs_save **save, struct tfs_error *err);
 
-/* Closes a save that was opened to be written; says on stderr when what it was before could not be
- * kept. */
+/* Closes a save that was open for writing. Tells the user when no version could be kept for
+ * undo. */
 void tfs_cli_close(struct tfs_cli *cli, const char *path, struct tfs_save *save);
 
 /* DONE when the save can be committed; otherwise says why not. */
 enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path,
                                  const struct tfs_save *save);
 
-/* Appends which names of `doc`, which save->doc is to become, are new to the save. And says so,
- * once they are in the save. */
+/* Appends the names in `doc` that the save does not have yet; `doc` is to become save->doc.
+ * tfs_cli_tell_names tells the user of them once they are in the save. */
 int tfs_cli_find_names(struct tfs_save *save, struct tfs_doc *doc, struct tfs_buf *names,
                        struct tfs_error *err);
 void tfs_cli_tell_names(struct tfs_cli *cli, const char *path, struct tfs_buf *names);
@@ -159,8 +159,7 @@ void tfs_cli_tell_names(struct tfs_cli *cli, const char *path, struct tfs_buf *n
 /* Writes the document into the save, unless the save holds it already. */
 int tfs_cli_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
 
-/* DONE when what is uppermost on `path`, an absolute one, is a mount of ours; otherwise says what
- * is there. */
+/* DONE if the topmost mount on `path`, an absolute path, is ours; otherwise says what is there. */
 enum tfs_status tfs_cli_find_mount(struct tfs_cli *cli, const char *path);
 enum tfs_status tfs_cli_say_no_mount(struct tfs_cli *cli, const char *path);
 
@@ -172,8 +171,8 @@ enum tfs_status tfs_cli_print(struct tfs_cli *cli, struct tfs_span span);
 enum tfs_status tfs_cli_print_line(struct tfs_cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Ends the object of JSON that was gathered, and prints it; releases it. The worst of the status
- * given and what came of that. */
+/* Ends the JSON object in the buffer, prints it and releases it. Returns the worse of `status` and
+ * what printing gave. */
 enum tfs_status tfs_cli_print_object(struct tfs_cli *cli, struct tfs_buf *object,
                                      enum tfs_status status);
 

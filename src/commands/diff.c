@@ -127,7 +127,7 @@ static int compare(struct tfs_differ *d, struct tfs_error *err)
     return err->code < 0 ? err->code : check_unchanged(d, err);
 }
 
-/* What the save of that side is called; of a directory, that of the other side. */
+/* The name of the save on that side; a directory has the name of the other side. */
 static const char *name_of(const struct tfs_differ *d, int side)
 {
     if (tfs_differ_wants(d, TFS_CLI_GIT))
@@ -135,7 +135,7 @@ static const char *name_of(const struct tfs_differ *d, int side)
     return d->cli->operands[d->exported[side] ? !side : side];
 }
 
-/* Names what a side has but does not show. True: there is such. */
+/* Tells what a side has but does not show; true if there is something. */
 static bool say_hiding(const struct tfs_differ *d)
 {
     const size_t hidden = tfs_diff_hidden(d->diff);
@@ -156,8 +156,8 @@ static bool say_hiding(const struct tfs_differ *d)
     return found;
 }
 
-/* Are both one and the same save, or files of the same bytes? Then nothing differs in what cannot
- * be read, either. */
+/* Are both sides the same file, or files of the same bytes? Then nothing differs, even in what
+ * cannot be read. */
 static bool same_bytes(const struct tfs_differ *d)
 {
     struct tfs_save *a = d->saves[TFS_BEFORE], *b = d->saves[TFS_AFTER];
@@ -243,8 +243,8 @@ static enum tfs_status read_onto(struct tfs_cli *cli, struct tfs_save *save, con
     return status;
 }
 
-/* A directory is read onto the save of the other side. That nobody may write this one is no matter:
- * nothing is written; that it is damaged is. */
+/* A directory is read onto the save of the other side. The save may be read-only, because nothing
+ * is written, but not damaged. */
 static enum tfs_status read_directory(struct tfs_differ *d, int side)
 {
     struct tfs_save *save = d->saves[!side];

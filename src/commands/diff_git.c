@@ -38,7 +38,7 @@ static bool is_absent(const char *file)
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-/* The lines in which git says what a rename was. */
+/* Prints the lines in which git describes a rename. */
 static enum tfs_status print_lines(struct tfs_cli *cli, const char *text)
 {
     enum tfs_status status = TFS_STATUS_DONE;
@@ -96,7 +96,7 @@ static bool wants_colour(void)
 
 /* ---- the sides ------------------------------------------------------------------------------- */
 
-/* Opens a side that is there, or says in the diff why it is none. */
+/* Opens a side that exists, or prints into the diff why it is no save. */
 static bool open_side(struct tfs_differ *d, int side, enum tfs_status *status)
 {
     char **a = d->cli->operands;
@@ -143,8 +143,8 @@ static enum tfs_status compare(struct tfs_cli *cli)
     bool after = !status && open_side(&d, TFS_AFTER, &status);
     if (before && after && (d.saves[TFS_BEFORE] != NULL || d.saves[TFS_AFTER] != NULL) &&
         empty_side(&d, TFS_BEFORE) && empty_side(&d, TFS_AFTER)) {
-        (void)tfs_differ_compare(&d); /* it says itself what is wrong */
-        status = d.printer.lost;      /* git would call half a diff a whole one */
+        (void)tfs_differ_compare(&d); /* it told what is wrong */
+        status = d.printer.lost;      /* git must not take half a diff for a whole one */
     }
     tfs_differ_release(&d);
     return status;

@@ -16,7 +16,7 @@
 /* -text: git changes no line end of a save that is a text (core.autocrlf). */
 #define ATTRIBUTES " -text diff=terrain merge=terrain"
 
-/* The configuration; of a command what stands behind the program. */
+/* Keys and values. The value of a command is what follows the name of the program. */
 static const struct {
     const char *key, *value, *arguments;
 } settings[] = {
@@ -35,7 +35,7 @@ static const struct {
 
 /* ---- the program, as a shell finds it -------------------------------------------------------- */
 
-/* Is `terrainfs` what runs now? The first of that name decides. */
+/* Is the first `terrainfs` on the PATH this program? */
 static bool is_on_path(const char *self)
 {
     const char *path = getenv("PATH");

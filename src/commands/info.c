@@ -30,7 +30,7 @@ static bool next_line(struct tfs_span text, struct line *line)
     return true;
 }
 
-/* What a number of JSON and one of info.txt have in common. */
+/* Is it a number in JSON, too? */
 static bool is_number(struct tfs_span value)
 {
     bool number = value.size > 0 && value.size < 16 && (value.data[0] != '0' || value.size == 1);
@@ -59,7 +59,7 @@ static size_t count_of(struct tfs_span text, struct tfs_span key)
     return count;
 }
 
-/* Every value of the key: they are an array. */
+/* Adds all values of the key, as an array. */
 static void add_values(struct tfs_buf *out, struct tfs_span text, struct tfs_span key)
 {
     const char *comma = "";
@@ -82,7 +82,7 @@ static void add_key(struct tfs_buf *out, struct tfs_span key)
     tfs_buf_u8(out, ':');
 }
 
-/* Findings are arrays, whether there are any or not, and so is what has several lines. */
+/* Damage and warnings are always arrays, and so is a key with several lines. */
 static void add_line(struct tfs_buf *out, struct tfs_span text, const struct line *line)
 {
     const struct tfs_span before = {text.data, (size_t)(line->key.data - text.data)};

@@ -147,7 +147,7 @@ static int write_packed(int fd, struct tfs_span text)
     return gzclose(out) == Z_OK && whole ? 0 : -1;
 }
 
-/* A name that has no room for it goes without. */
+/* A name that would become too long has no ending. */
 static const char *packed_ending(const char *path)
 {
     static const char ending[] = ".gz";
@@ -214,7 +214,7 @@ static int compare_lines(const void *a, const void *b)
                             ((const struct tfs_manifest_line *)b)->path);
 }
 
-/* Each file has one line: of two, which one is true? */
+/* Two lines for one file are refused. */
 static int lines_sort(struct tfs_manifest_lines *lines, struct tfs_error *err)
 {
     if (lines->count)
@@ -260,7 +260,7 @@ static int fail_line(const struct tfs_line *line, struct tfs_error *err)
 struct reading {
     struct tfs_manifest *manifest;
     const char *format;
-    bool began, named, ended; /* the lines that there have to be */
+    bool began, named, ended; /* lines that must be there */
 };
 
 static int read_end(struct reading *r, struct tfs_line *line, struct tfs_error *err)

@@ -27,9 +27,9 @@
 #define CSV_HEADER "x,y,z,base,ours,theirs\n"
 #define CSV_ROWS   100000
 
-/* A table of the voxels in conflict, of one group: the first, and how many more there are. It takes
- * the place of an older one when the result was written: a merge that fails leaves the table of the
- * one before. */
+/* The table of the voxels in conflict of one group: the first CSV_ROWS, and how many more there
+ * are. It replaces an older table after the result was written, so a merge that fails leaves the
+ * old one. */
 struct table {
     struct tfs_output file;
     uint32_t group;
@@ -41,7 +41,7 @@ struct table {
 struct csv {
     struct table *first, *last;
     struct tfs_buf line;
-    struct tfs_buf place; /* what tables are called, up to `.conflicts` */
+    struct tfs_buf place; /* names of tables, up to `.conflicts` */
 };
 
 struct merger {
@@ -52,15 +52,15 @@ struct merger {
     struct tfs_merge merge;
     bool rest[TFS_MERGE_SIDES]; /* the rest of the result is that of this side */
     bool rest_conflicts;
-    bool names; /* of materials came from theirs */
+    bool names; /* names of materials came from theirs */
     struct csv csv;
     struct tfs_error *err;
 };
 
 static const char *const side_names[] = {"base", "ours", "theirs"};
 
-/* Is the result what git takes for the base of the merge that was asked for? Then nobody is told of
- * conflicts, and neither side may win one: it would win the other merge, too. */
+/* Does git merge common ancestors, to get the base of the real merge? Then conflicts are not
+ * reported and stay as in the base: a side that won here would win the real merge, too. */
 static bool is_virtual(const struct merger *m)
 {
     return (m->cli->flags & TFS_CLI_VIRTUAL) != 0;
@@ -78,7 +78,7 @@ static bool is_refused(enum tfs_status status)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* What the result is called, where its conflicts are written. */
+/* The name of the result, beside which conflicts are written. */
 static const char *path_of(const struct merger *m)
 {
     if (m->cli->path != NULL)
@@ -98,7 +98,7 @@ static int csv_row(struct csv *csv, struct table *table, struct tfs_error *err)
     return tfs_sink_span(&table->file.file.sink, tfs_buf_span(&csv->line), err);
 }
 
-/* After this only names change: what can fail for want of room failed. */
+/* Writes all tables to their temp files. After this only renames are left, which need no space. */
 static int csv_settle(struct csv *csv, struct tfs_error *err)
 {
     for (struct table *t = csv->first; t != NULL && err->code == 0; t = t->next) {
@@ -145,7 +145,8 @@ static void csv_name(const struct merger *m, uint32_t group, char name[TFS_OUTPU
     snprintf(name, TFS_OUTPUT_PATH, "%s.conflicts%s.csv", (const char *)m->csv.place.data, part);
 }
 
-/* Beside the result; where git merges, among the files of git, for the work tree is the user's. */
+/* Tables lie beside the result. In a merge by git they lie among git's own files, because the work
+ * tree is the user's. */
 static int csv_place(struct merger *m, struct tfs_error *err)
 {
     static const char *const words[] = {"rev-parse", "--git-path", "terrainfs", NULL};
@@ -212,7 +213,7 @@ static int add_voxel(void *arg, struct tfs_key key, const int64_t at[3],
     return csv_row(&m->csv, m->csv.last, m->err);
 }
 
-/* Removes the tables that an earlier merge left, of what is no conflict any more. */
+/* Removes tables of an earlier merge whose conflicts are gone. */
 static int remove_tables(const struct merger *m, struct tfs_error *err)
 {
     const struct tfs_save *ours = m->saves[TFS_MERGE_OURS];
@@ -366,7 +367,7 @@ static int write_result(struct merger *m, struct tfs_edit *edit, struct tfs_erro
         return write_doc(m, TFS_MERGE_BASE, m->saves[TFS_MERGE_BASE]->doc, err);
     if (m->merge.same[TFS_MERGE_OURS] && m->rest[TFS_MERGE_OURS])
         return write_doc(m, TFS_MERGE_OURS, m->saves[TFS_MERGE_OURS]->doc, err);
-    /* Files beside a save follow a commit of it alone. */
+    /* Only a commit writes the files beside a save. */
     if (m->merge.same[TFS_MERGE_THEIRS] && m->rest[TFS_MERGE_THEIRS] && container->file != NULL &&
         m->saves[TFS_MERGE_THEIRS]->container == container &&
         (container->file->committed == NULL || m->output != NULL))
@@ -437,8 +438,8 @@ static int replace_by(const char *path, const struct tfs_file_handle *from, stru
     return err->code;
 }
 
-/* Nothing was merged, and git goes on with what is in its file: the base, or ours would win the
- * merge that follows. What is no file of git's stays. */
+/* The merge was refused, and git goes on with its file OURS: it must be the base, or ours would win
+ * the real merge. A file that is not git's stays. */
 static enum tfs_status leave_base(struct tfs_cli *cli, enum tfs_status status)
 {
     const char *ours = cli->operands[TFS_MERGE_OURS];
@@ -460,7 +461,7 @@ static enum tfs_status leave_base(struct tfs_cli *cli, enum tfs_status status)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* git gives an empty file for what was not there before. */
+/* git gives an empty file for one that did not exist. */
 static bool is_nothing(const char *path)
 {
     struct stat st;
@@ -468,8 +469,8 @@ static bool is_nothing(const char *path)
     return stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || (S_ISREG(st.st_mode) && !st.st_size));
 }
 
-/* All three are called as the result is: the name of a region says where it lies. That of a folder
- * says nothing. */
+/* All three files get the name of the result, because the name of a region says where it lies. The
+ * name of a folder says nothing. */
 static const char *name_of(const struct merger *m, const char *operand)
 {
     const char *path = path_of(m), *slash = strrchr(path, '/');
@@ -520,7 +521,7 @@ static enum tfs_status open_all(struct merger *m)
     enum tfs_status status = TFS_STATUS_DONE;
     struct tfs_error err = {0};
 
-    /* git keeps every version, and the file that it gives has a passing name. */
+    /* git keeps every version, and its temp files are gone soon. */
     if (m->cli->path != NULL)
         m->cli->options.undo.when = TFS_UNDO_NEVER;
     for (int i = 0; i < TFS_MERGE_SIDES && !status; i++)

@@ -209,7 +209,7 @@ static int set_max_read(struct tfs_mount_options *o, const char *value, struct t
     return result;
 }
 
-/* A path that holds where the process of a mount works; NULL: no memory. */
+/* The absolute path: a mount changes its working directory. NULL: no memory. */
 static char *absolute(const char *value)
 {
     char *here = value[0] == '/' ? NULL : getcwd(NULL, 0), *path = NULL;
@@ -232,7 +232,7 @@ static int check_directory(const char *name, const char *value, const char *path
                : tfs_fail(err, -EINVAL, "%s=%s: there is no such directory", name, value);
 }
 
-/* no: nothing is kept. Else databases too, and with a value all of it in that directory. */
+/* "no" keeps nothing. Otherwise databases are kept, too; a value names the directory. */
 static int set_backup(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
 {
     const bool no = strcmp(value, "no") == 0, named = !no && value[0] != '\0';
@@ -307,7 +307,7 @@ static const struct own_option *find_option(const char *name, size_t length)
     return NULL;
 }
 
-/* What stands in fstab for others than the mount itself. */
+/* Words in fstab that are for mount(8) and systemd. */
 static bool is_for_others(const char *word)
 {
     static const char *const names[] = {"defaults", "auto",    "noauto",  "user",
@@ -327,7 +327,7 @@ static bool is_for_others(const char *word)
 #define READ_TIMES "when a file was read is not noted"
 #define USER       "mount as that user (in fstab: user)"
 
-/* What mount(8), mount.fuse3(8) or libfuse know, but cannot work here. */
+/* Options of mount(8), mount.fuse3(8) or libfuse that cannot work here. */
 static const struct no_option {
     const char *name;
     const char *why;

@@ -17,7 +17,7 @@
 
 #define BEGINS_MAX 64
 
-/* A file that comes into being in a mount of ours is scratch, and gone with the mount. */
+/* In a mount of ours a new file would be scratch, and gone with the mount. */
 static int check_lasting(const char *path, const char *directory, struct tfs_error *err)
 {
     char at[PATH_MAX];

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 
-/* What such files begin with, and what they are for sentences: "a PNG". */
+/* The first bytes of such files, and their name in sentences: "a PNG". */
 struct tfs_output_kind {
     const char *name;
     struct tfs_span begins;
@@ -23,15 +23,15 @@ struct tfs_output {
 
 #define TFS_OUTPUT_PATH (2 * PATH_MAX)
 
-/* The path with all links in its directory resolved. The sentence of a failure names the path;
- * EINVAL: it would not last, or names no file. */
+/* Resolves all links in the directory of the path. The sentence of a failure names the path.
+ * EINVAL: the file would not last, or the path names no file. */
 int tfs_output_resolve(const char *path, char out[TFS_OUTPUT_PATH], struct tfs_error *err);
 
 /* A new file may be read by those that may read `like`. EEXIST: something else is there; a link is,
  * too. */
 int tfs_output_open(const char *path, const struct tfs_output_kind *kind, const struct stat *like,
                     struct tfs_output *out, struct tfs_error *err);
-/* All of it is on disk, in the temp file. */
+/* Writes all of it to disk, in the temp file. */
 int tfs_output_settle(struct tfs_output *out, struct tfs_error *err);
 int tfs_output_finish(struct tfs_output *out, struct tfs_error *err);
 void tfs_output_cancel(struct tfs_output *out); /* nothing when it is not open */

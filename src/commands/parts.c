@@ -47,8 +47,8 @@ static char *join(const char *a, const char *b)
     return tfs_print(&path, "%s/%s", a, b) < 0 ? NULL : path;
 }
 
-/* Runs the command with other operands, which are freed. Each save begins with what the user asked
- * for: what a command notes in its options, or has said already, is of one save. */
+/* Runs the command with other operands, which it frees. Options and notes of a command are of one
+ * save, so each save begins with those that the user gave. */
 static enum tfs_status run_with(const struct each *e, char *first, char *second)
 {
     char *operands[] = {first, second, NULL};
@@ -85,7 +85,7 @@ static enum tfs_status run_each(const struct each *e)
 
 /* ---- SAVE PATH ------------------------------------------------------------------------------- */
 
-/* Does the component of a path mean the component of a part? `pattern`: it may be one. */
+/* Does this component of a path name this component of a part? `pattern`: it may be a pattern. */
 static bool means(const char *path, size_t length, const char *part, size_t part_length,
                   bool pattern)
 {
@@ -285,7 +285,7 @@ static enum tfs_status look_at(const struct each *e, const char *tree, const cha
     return status;
 }
 
-/* Goes no deeper than saves lie. Names that begin with a dot are left out. */
+/* Finds names that are no saves, as deep as saves lie. Names that begin with a dot are left out. */
 static enum tfs_status find_strays(const struct each *e, const char *tree, const char *above,
                                    stray_fn tell)
 {
@@ -368,7 +368,7 @@ static enum tfs_status refuse_cut(const struct each *e)
     return status;
 }
 
-/* What the directory has of one save; nothing, where it has nothing. */
+/* Imports one save of the folder, if DIR has it. */
 static enum tfs_status import_part(const struct each *e, const struct tfs_part *part)
 {
     char *from = join(e->operands[0], part->path);
@@ -449,8 +449,8 @@ static enum tfs_status say_only(const struct each *e, const char *folder, const 
     return status == TFS_STATUS_DONE ? TFS_STATUS_BAD : TFS_STATUS_USAGE;
 }
 
-/* The save of the same path on the other side, to be freed; what is no folder of several has it
- * below itself. */
+/* The save of the same path on the other side, to be freed. A directory that holds no saves of its
+ * own has it below itself. */
 static char *find_other(const struct tfs_parts *others, const char *folder, const char *path)
 {
     for (size_t i = 0; i < others->count; i++)
@@ -459,7 +459,6 @@ static char *find_other(const struct tfs_parts *others, const char *folder, cons
     return join(folder, path);
 }
 
-/* In a folder of several what is not listed is left out. */
 static bool is_absent(const char *path, const struct tfs_parts *others)
 {
     struct stat st;
@@ -541,7 +540,7 @@ static enum tfs_status run_parts(struct each *e, enum tfs_operands operands)
     return e->run(e->cli);
 }
 
-/* Names what is left out of a folder. Who asks for all of it has a status of that. */
+/* Tells what a folder leaves out. Commands on the whole folder have a status for that. */
 static enum tfs_status say_left_out(const struct each *e, enum tfs_operands operands, int operand,
                                     const struct tfs_parts *parts)
 {
@@ -579,7 +578,7 @@ static enum tfs_status run_two(struct each *e, const struct tfs_parts *first,
     return status > other ? status : other;
 }
 
-/* What the operands hold; `about` is the one that was looked at last. */
+/* Finds the saves in the operands. *about is the operand that was looked at last, for sentences. */
 static int find_parts(const struct tfs_cli *cli, enum tfs_operands operands, int at,
                       struct tfs_parts parts[2], const char **about, struct tfs_error *err)
 {

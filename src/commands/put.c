@@ -40,8 +40,7 @@ static int apply(struct tfs_save *save, const struct tfs_node *node, struct tfs_
                : tfs_cli_find_names(save, *doc, names, err);
 }
 
-/* Puts the text and commits. A name that seems to be new may be one of chunks that were not
- * read. */
+/* Puts the text and commits. A name may be new only because not all chunks were read yet. */
 static int put_text(struct tfs_cli *cli, struct tfs_save *save, const struct tfs_node *node,
                     const char *path, struct tfs_span text, struct tfs_error *err)
 {

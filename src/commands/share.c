@@ -23,7 +23,7 @@
 
 /* ---- sentences ------------------------------------------------------------------------------- */
 
-/* A line of progress must not stand in a sentence. */
+/* A sentence must not begin in the line of progress. */
 static void hide_progress(struct tfs_cli *cli)
 {
     if (cli->progress.visible)
@@ -200,7 +200,7 @@ void tfs_cli_warn(struct tfs_cli *cli, const char *path, const struct tfs_save *
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Copies `path` without what means nothing in it; false when it does not fit. */
+/* Copies `path` without `./`, leading, trailing and double slashes; false if it does not fit. */
 static bool plain_path(const char *path, char *out, size_t size)
 {
     size_t used = 0;
@@ -224,8 +224,7 @@ static bool plain_path(const char *path, char *out, size_t size)
     return true;
 }
 
-/* Is `path`, cut behind a component that names a chunk, a chunk that the save lacks? Then it is
- * cut. */
+/* Does `path` name a chunk that the save lacks? Then it is cut behind that chunk. */
 static bool cut_to_missing_chunk(struct tfs_save *save, char *path)
 {
     for (char *at = path; *at; at += *at == '/') {
@@ -272,7 +271,7 @@ const char *tfs_cli_path(const struct tfs_cli *cli, const char *path, char out[T
     return out;
 }
 
-/* The name in the directory of `path`, which is cut, that is most like the one in `path`. */
+/* Finds the name that is most like the last one of `path`, in the same directory. Cuts `path`. */
 static void find_like(struct tfs_save *save, char *path, char like[NAME_MAX + 1])
 {
     char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;

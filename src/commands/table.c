@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define LIKE       2 /* letters that differ at most */
+#define LIKE       2 /* how many letters may differ */
 #define LENGTH_MAX 32
 
 const struct tfs_command tfs_commands[] = {
@@ -87,7 +87,7 @@ static size_t least(size_t a, size_t b, size_t c)
     return ab < c ? ab : c;
 }
 
-/* How many letters have to be put in, left out or changed. */
+/* How many letters must be inserted, left out or changed. */
 static size_t distance(const char *a, const char *b)
 {
     const size_t length = strlen(b);
@@ -109,7 +109,7 @@ static size_t distance(const char *a, const char *b)
     return row[length];
 }
 
-/* Of short words less may differ. */
+/* Short words may differ by less. */
 static size_t allowed(const char *name)
 {
     return strlen(name) <= 3 ? 1 : LIKE;

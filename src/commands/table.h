@@ -28,14 +28,14 @@ struct tfs_flag {
 extern const struct tfs_command tfs_commands[];
 extern const struct tfs_flag tfs_flags[];
 
-/* Is `word` meant as `name`, rather than as what was `best` before (0 at first)? */
+/* Is `word` more like `name` than like any name before? *best is for this function, 0 at first. */
 bool tfs_word_is_like(const char *word, const char *name, size_t *best);
 
 /* NULL: there is none of that name. */
 const struct tfs_command *tfs_command_find(const char *name);
-/* The command whose name is most like this one, if any is; NULL. */
+/* The command whose name is most like this one; NULL: none is like it. */
 const struct tfs_command *tfs_command_like(const char *name);
-/* The same of the options of a command, NULL: a mount. */
+/* The same of the options of a command; NULL is a mount. */
 const struct tfs_flag *tfs_flag_like(const char *name, const struct tfs_command *command);
 
 #endif

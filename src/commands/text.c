@@ -91,7 +91,7 @@ static int print_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *
     return result != 0 ? result : tfs_printer_flush(&t->printer, false);
 }
 
-/* All chunks are new ones for a document that has none. */
+/* Compared with an empty document, all chunks are new. */
 static int print_chunks(struct texter *t)
 {
     struct tfs_doc *nothing = NULL;
@@ -158,7 +158,8 @@ static int print_rest(struct texter *t)
 
 #define HASHED_MAX (UINT64_C(256) << 20)
 
-/* Two such files tell themselves apart by their size and first bytes: a video takes no minutes. */
+/* Prints size and checksum, so that git sees that the file changed. The checksum is of the first
+ * bytes alone, because a video would take minutes. */
 static void print_failure(struct texter *t, const char *path)
 {
     struct tfs_error ignored = {0};

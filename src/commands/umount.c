@@ -62,13 +62,13 @@ static int read_status(const char *mountpoint, char *text, size_t size)
         return -errno;
     n = read(fd, text, size - 1);
     n = n < 0 ? -errno : n;
-    close(fd); /* or we keep the mount busy ourselves */
+    close(fd); /* otherwise we would keep the mount busy */
     text[n < 0 ? 0 : n] = '\0';
     return (int)n;
 }
 
-/* Opens a pipe of another process, and nothing else: anybody can mount something that tells of a
- * pipe, and have a device there. -EINVAL: it is none. */
+/* Opens a pipe of another process, and nothing else: anybody can mount something whose status names
+ * a device. -EINVAL: it is no pipe. */
 static int open_pipe_of(long pid, long number)
 {
     char path[64];

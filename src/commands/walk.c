@@ -158,7 +158,7 @@ static bool is_chunk(const char *path)
 
 static void visit(struct walk *w, char *path, unsigned depth);
 
-/* Takes out the names of files of that format. False: there are none. */
+/* Removes the names of files of that format. False: no name is left. */
 static bool leave_out(struct names *names, const char *format)
 {
     size_t kept = 0, count = names->count;
@@ -199,8 +199,8 @@ static void visit(struct walk *w, char *path, unsigned depth)
     if ((!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) || (S_ISDIR(st.st_mode) && is_chunk(path)))
         return;
     const int is = look_at(w, path, S_ISDIR(st.st_mode), &folder);
-    /* What cannot be read, is named as a save, or was named by the user, says itself why it is
-     * none. */
+    /* Opening a file that is unreadable, named as a save or named by the user tells why it is no
+     * save. */
     if (is != 0 || (S_ISREG(st.st_mode) && (depth == 0 || tfs_save_is_named(path, NULL))))
         run(w, path);
     if ((is == 0 || folder != NULL) && S_ISDIR(st.st_mode) && !shows_save(path))

@@ -186,7 +186,7 @@ static int answer_init(struct tfs_fuse *fuse, struct tfs_error *err)
     return 0;
 }
 
-/* As many as can be started; the first has room for requests by now. */
+/* Starts as many servers as can be started. The first has its memory for requests already. */
 static int start_servers(struct tfs_fuse *fuse, struct tfs_error *err)
 {
     int result = 0;
@@ -203,8 +203,8 @@ static int start_servers(struct tfs_fuse *fuse, struct tfs_error *err)
     return 0;
 }
 
-/* From now on the kernel believes in no name and no listing that it has, but looks again: Linux
- * 6.16; false: it is an older one. It waits for nothing. */
+/* The kernel looks up every name and listing again. False: it is older than Linux 6.16. Does not
+ * wait. */
 static bool begin_epoch(struct tfs_fuse *fuse)
 {
     /* As FUSE_NOTIFY_INC_EPOCH, which this libfuse does not know. */
@@ -230,7 +230,7 @@ int tfs_fuse_mount(struct tfs_fuse *fuse, struct tfs_session *session, const cha
     return start_servers(fuse, err);
 }
 
-/* A server that waits for a request is woken, and one that is about to wait does not. */
+/* Wakes servers that wait for a request, and keeps others from waiting. */
 static void stop_servers(struct tfs_fuse *fuse)
 {
     const int fd = fuse_session_fd(fuse->se);

@@ -44,7 +44,7 @@
 
 #define FILES_WANTED 1024
 #define FILES_LEAST  64
-#define LEFT_MAX     32768 /* bytes that the pipe takes though nobody reads them */
+#define LEFT_MAX     32768 /* bytes that a pipe takes without a reader */
 
 /* One mount while it is being set up and served. */
 struct mounting {
@@ -366,7 +366,7 @@ static int run(struct mounting *m)
 
 static void serve_in_child(struct mounting *m, pid_t parent)
 {
-    /* What the caller has open, such as a lock, is not the daemon's to hold. */
+    /* The daemon must not hold what the caller has open, such as a lock. */
     m->command = dup2(m->command, STDERR_FILENO + 1);
     (void)close_range(STDERR_FILENO + 2, UINT_MAX, 0);
     (void)fcntl(m->command, F_SETFD, FD_CLOEXEC);
@@ -460,7 +460,7 @@ int tfs_mount(const struct tfs_mount_options *options, const struct tfs_open_opt
         return TFS_STATUS_SYSTEM;
     }
     close(ends[child == 0 ? 0 : 1]);
-    if (child > 0) /* all there is to release is the child's now, also what libraries have */
+    if (child > 0) /* everything to release is the child's now, libraries' memory included */
         _exit(await_child(child, ends[0], mountpoint));
     m.command = ends[1];
     serve_in_child(&m, parent);

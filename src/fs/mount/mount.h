@@ -8,7 +8,7 @@
 #include "fs/session/session.h"
 
 #define TFS_SCRATCH_SIZE (UINT64_C(64) << 20)
-#define TFS_CACHE_SIZE   (UINT64_C(8) << 20) /* the kernel keeps what it was given, too */
+#define TFS_CACHE_SIZE   (UINT64_C(8) << 20) /* the kernel has its own cache besides */
 
 struct tfs_mount_options {
     bool foreground; /* -f */

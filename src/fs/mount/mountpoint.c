@@ -80,7 +80,8 @@ int tfs_mountpoint_check(const struct tfs_mountpoint *point, const char *save,
     return 0;
 }
 
-/* Said before the mount point is locked, which a save in it would take for another program's. */
+/* Checked before the mount point is locked: a save inside it would take the lock for another
+ * program's. */
 static int check_named(const struct tfs_mountpoint *point, const char *name, struct tfs_error *err)
 {
     char *save = realpath(name, NULL);

@@ -11,12 +11,11 @@
 #include "base/error.h"
 
 struct tfs_mountpoint {
-    const char *name; /* as the user calls it */
-    void (*say)(
-        const char *text); /* what the user is to know, that keeps nothing from being done */
-    char *path;            /* absolute, without links; NULL until it was found */
-    int locked;            /* open until we have mounted there; -1 before and after */
-    uint64_t mounted;      /* the id of our mount in the kernel's table; 0: not known */
+    const char *name;              /* as the user calls it */
+    void (*say)(const char *text); /* tells the user something that is no failure */
+    char *path;                    /* absolute, without links; NULL until it was found */
+    int locked;                    /* open until we have mounted there; -1 before and after */
+    uint64_t mounted;              /* the id of our mount in the kernel's table; 0: not known */
 };
 
 /* Finds it by its name, takes a dead mount of ours away, and locks it. EBUSY: a mount of ours is
@@ -25,13 +24,12 @@ struct tfs_mountpoint {
  * system). */
 int tfs_mountpoint_find(struct tfs_mountpoint *point, const char *save, struct tfs_error *err);
 
-/* EINVAL: it is the save, or above it, and the session could neither replace the save nor be told
- * from it; or it is in the save, and would be taken for a part of it. `save` is absolute, without
- * links. */
+/* EINVAL: the mount point is the save or above it, so that the session could not replace the save;
+ * or it is inside the save and would count as a part of it. `save` is absolute, without links. */
 int tfs_mountpoint_check(const struct tfs_mountpoint *point, const char *save,
                          struct tfs_error *err);
 
-/* Says so when there is something in the directory: it cannot be seen for a while. */
+/* Tells the user if the directory is not empty: the mount hides what is in it. */
 void tfs_mountpoint_warn_of_hidden(const struct tfs_mountpoint *point);
 
 /* We have mounted there: others see it, so the lock goes. */

@@ -364,7 +364,8 @@ static bool fill_entry(void *arg, const struct tfs_dirent *entry)
     return true;
 }
 
-/* A listing that is kept while it changes, and that several programs read, may be old and new. */
+/* A listing that changes while the kernel keeps it and several programs read it could mix old and
+ * new. */
 static void on_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     const struct tfs_fuse_requests *requests = fuse_req_userdata(req);

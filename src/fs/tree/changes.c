@@ -15,7 +15,7 @@ struct walk {
     const struct tfs_doc *before, *after;
     tfs_changed_fn changed;
     void *arg;
-    uint32_t group; /* the last one that was told of */
+    uint32_t group; /* the group that was reported last */
     bool renamed;   /* a file of a chunk that has names reads differently */
     bool many;      /* so many chunks differ that nobody looks into them */
 };
@@ -30,7 +30,7 @@ static void change_group(struct walk *w, uint32_t group)
     }
 }
 
-/* All files of all groups, which may be there or not. */
+/* Reports all files of all groups, whether the groups exist or not. */
 static void change_groups(struct walk *w)
 {
     const struct tfs_tree *tree = w->save->tree;
@@ -52,7 +52,7 @@ static int count_chunk(void *arg, const struct tfs_chunk *before, const struct t
     return --*count == 0;
 }
 
-/* Do so many chunks differ? */
+/* Do more than MANY chunks differ? */
 static bool differ_in(const struct tfs_doc *before, const struct tfs_doc *after, size_t count)
 {
     return tfs_doc_diff(before, after, count_chunk, &count) != 0;
@@ -106,7 +106,7 @@ static void changed_root_file(const struct walk *w, unsigned i)
         after = file->count(w->save->tree, w->after);
     }
     const uint32_t members = after > before ? after : before;
-    /* What was not there before may have changed while it was not. */
+    /* A member that did not exist before counts as changed. */
     if (before > 0 && after > 0)
         changed = find_members(w, file, members);
     for (uint32_t m = 0; m < members; m++) {

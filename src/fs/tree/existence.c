@@ -134,7 +134,8 @@ static int any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,
     return exists;
 }
 
-/* A subdirectory of a chunk stands for its chunk; another one for the files below it. */
+/* A subdirectory of a chunk exists as its chunk does; another one as one of the files below it
+ * does. */
 static int sub_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node,
                       bool damaged)
 {

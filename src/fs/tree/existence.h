@@ -10,12 +10,12 @@
 
 /* The file of the schema; NULL for a directory. */
 const struct tfs_file *tfs_node_file(const struct tfs_save *save, const struct tfs_node *node);
-/* What the lens of a file is asked about. */
+/* Where the file is, for its lens. */
 struct tfs_at tfs_node_at(const struct tfs_save *save, const struct tfs_node *node);
 
-/* Does the node exist in this document (chunk there, optional file there, group there): 1 or 0? For
- * a chunk the node is found by slot through its key. Negative: that cannot be found out now,
- * because the chunk cannot be fetched (EBUSY: another program holds the save locked). */
+/* Does the node exist in this document: 1 or 0? The chunk of a node is found by its key. Negative:
+ * nobody can tell now, because the chunk cannot be fetched (EBUSY: another program holds the save
+ * locked). */
 int tfs_node_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node);
 
 /* Does `-o views=` leave the name out: of a file, or of a directory of nothing but such files? It
@@ -34,7 +34,7 @@ struct tfs_schema tfs_scope_schema(const struct tfs_save *save, enum tfs_scope s
 /* Members of a file that is a family; 1 of another one. */
 uint32_t tfs_file_members(const struct tfs_save *save, const struct tfs_doc *doc,
                           const struct tfs_file *file);
-/* Is there what the node belongs to: its chunk, its group? */
+/* Does the chunk or group exist that the node belongs to? */
 bool tfs_scope_exists(const struct tfs_save *save, const struct tfs_doc *doc,
                       const struct tfs_node *node);
 

@@ -1,9 +1,8 @@
 /*
- * Times that outlive a mount. git and rsync believe that a file is as it was when its times are, so
- * that after a remount, where every time is the save's, they read the whole tree again. For each
- * chunk that somebody looked at, the end of a mount notes a checksum of its stored bytes and its
- * times; the next mount gives them to a chunk that still has those bytes, whatever program wrote
- * the save meanwhile.
+ * Times that outlive a mount. git and rsync take a file with the same times for unchanged. Without
+ * this they would read the whole tree again after each mount, when every time is the save's. At its
+ * end a mount notes, for each chunk that somebody looked at, a checksum of its stored bytes and its
+ * times. The next mount gives these times to chunks that still have those bytes.
  *
  *   $XDG_STATE_HOME/terrainfs/times/HASH-OF-THE-SAVE'S-PATH
  *     "terrainfs times 1\n"
@@ -11,8 +10,7 @@
  *     u32 group, s32 x, y, z, u64 checksum, s64 mtime, s64 ctime (nanoseconds), by key
  *     u64 checksum of all this                                            (all little-endian)
  *
- * The path is the key, because a save that is replaced has another inode each time. A file beside
- * the save would be one more that users have to know; a time made of a checksum would be no time.
+ * The path is the key, because a save that is replaced has another inode each time.
  * What is read is hostile until checked, and without it every time is the save's: nothing here can
  * fail a mount.
  *

@@ -13,8 +13,8 @@
 
 #include "fs/tree/existence.h"
 
-/* Puts a text onto an edit, as the file's lens does. Refused: EACCES, a file for looking; EBADMSG,
- * one of a damaged chunk, or what the lens says. */
+/* Applies a text to an edit, through the file's lens. EACCES: the file is read-only; EBADMSG: its
+ * chunk is damaged, or the lens refuses the text. */
 int tfs_node_put(struct tfs_save *save, struct tfs_edit *edit, const struct tfs_node *node,
                  struct tfs_span text, struct tfs_put *put, struct tfs_error *err);
 /* The same from document to document. *after has the version of `doc` where the text changes
@@ -29,9 +29,9 @@ int tfs_node_apply(struct tfs_save *save, struct tfs_doc *doc, const struct tfs_
 uint64_t tfs_node_text_max(struct tfs_save *save, const struct tfs_doc *doc,
                            const struct tfs_node *node);
 
-/* The entry `name` of directory `dir`: 0, -ENOENT, or what keeps from finding it. `must_exist`
- * false: a name of the schema is found even if the optional file or the group is absent now (for
- * creating it). */
+/* The entry `name` of directory `dir`: 0, -ENOENT, or why it cannot be found. `must_exist` false: a
+ * name of the schema is found even if the optional file or the group is absent now (for creating
+ * it). */
 int tfs_tree_lookup(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
                     const char *name, bool must_exist, struct tfs_node *node);
 
@@ -44,7 +44,7 @@ void tfs_tree_name(const struct tfs_save *save, const struct tfs_doc *doc,
 void tfs_tree_path(const struct tfs_save *save, const struct tfs_doc *doc,
                    const struct tfs_node *node, struct tfs_buf *out);
 
-/* The node of a path: 0, -ENOENT, -ENOTDIR, or what keeps from finding it. */
+/* The node of a path: 0, -ENOENT, -ENOTDIR, or why it cannot be found. */
 int tfs_tree_resolve(struct tfs_save *save, const struct tfs_doc *doc, const char *path,
                      bool must_exist, struct tfs_node *node);
 

@@ -19,7 +19,7 @@ struct change {
     struct tfs_times times;
 };
 
-/* Pages that the kernel clears when they are used: malloc would clear all of them at once. */
+/* Memory that the kernel clears page by page at first use; calloc could clear all of it at once. */
 static struct tfs_size *map_sizes(void)
 {
     void *sizes =
@@ -93,8 +93,8 @@ static struct timespec now_later(struct tfs_views *views)
     return now;
 }
 
-/* What is known of single files is given up: all of them count as changed now. Costs times that
- * utimens set and reading again, and never shows what is no longer so. */
+/* Forgets single changes: all files count as changed now. Times that utimens set are lost, and
+ * files are read again; nothing stale is ever shown. */
 static void forget_changes(struct tfs_views *views)
 {
     free_changes(views);
@@ -129,8 +129,8 @@ static struct tfs_times base_times(const struct tfs_views *views, uint64_t id)
     return (struct tfs_times){base, base, base};
 }
 
-/* Made if there is none; NULL without memory. The table is capped: making one may forget all
- * others. */
+/* The change of a file, made if there is none; NULL without memory. A full table is forgotten
+ * first. */
 static struct change *change_of(struct tfs_views *views, uint64_t id)
 {
     struct change *change = tfs_map_find(&views->changes, id);
@@ -308,8 +308,8 @@ bool tfs_views_latest(struct tfs_views *views, const struct tfs_node *chunk, uns
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* An id has the slot above the file, both small numbers. The files of a chunk get places side by
- * side, those of the next chunk the next ones. NULL: there are no places. */
+/* Files of one chunk get places side by side, those of the next chunk the next ones. NULL: there is
+ * no table. */
 static struct tfs_size *size_place(struct tfs_views *views, const struct tfs_view *view)
 {
     if (views->sizes == NULL)
@@ -319,7 +319,7 @@ static struct tfs_size *size_place(struct tfs_views *views, const struct tfs_vie
     return &views->sizes[number % TFS_SIZES];
 }
 
-/* A size of meanwhile must not be remembered for then. */
+/* Remembers size and bytes, unless the file changed meanwhile. */
 static void remember(struct tfs_views *views, const struct tfs_view *view, uint64_t size,
                      struct tfs_blob *blob)
 {
@@ -371,7 +371,7 @@ int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *siz
     pthread_mutex_unlock(&views->lock);
     if (known)
         return 0;
-    /* A program that has it open may ask after its chunk, or its section, is gone. */
+    /* Its chunk or section may be gone while a program has it open. */
     int exists = tfs_node_exists(view->save, view->doc, &view->node);
     if (exists <= 0)
         return exists < 0 ? exists : -ESTALE;

@@ -22,7 +22,7 @@ struct tfs_size {
     bool given; /* the kernel has its text */
 };
 
-#define TFS_SIZES       ((size_t)1 << 18) /* 8 MB, used by and by */
+#define TFS_SIZES       ((size_t)1 << 18) /* 8 MB, touched only where they are used */
 #define TFS_CHANGES_MAX ((size_t)1 << 18) /* about 30 MB */
 
 struct tfs_times {
@@ -37,7 +37,7 @@ struct tfs_chunk_times {
 
 /* Of one store. */
 struct tfs_base {
-    struct timespec time;           /* of what has no other */
+    struct timespec time;           /* of files without a time of their own */
     struct tfs_chunk_times *chunks; /* by slot */
     size_t chunk_count;
 };
@@ -77,16 +77,17 @@ uint64_t tfs_views_stamp(struct tfs_views *views, uint64_t id);
 uint64_t tfs_views_last_stamp(struct tfs_views *views);
 /* Content changed: new stamp, mtime and ctime. */
 void tfs_views_bump(struct tfs_views *views, uint64_t id);
-/* So many files change at once: more than are known one by one count as changed now together with
- * all others. False: they are not that many, and nothing was done. */
+/* Counts all files as changed now, if `files` are more than can be known one by one. False: they
+ * are not. */
 bool tfs_views_bump_all(struct tfs_views *views, size_t files);
 /* The same content reads differently: new stamp, times as they are. */
 void tfs_views_restamp(struct tfs_views *views, uint64_t id);
 
-/* Now; two calls never give the same time: git and rsync tell versions apart by it. */
+/* The present time. Two calls never give the same one, because git and rsync tell versions apart by
+ * it. */
 struct timespec tfs_views_now(struct tfs_views *views);
 void tfs_views_times(struct tfs_views *views, uint64_t id, struct tfs_times *times);
-/* NULL: stays. ctime is now. 0 or -ENOMEM. */
+/* Sets the times that are not NULL; ctime becomes the present time. 0 or -ENOMEM. */
 int tfs_views_set_times(struct tfs_views *views, uint64_t id, const struct timespec *atime,
                         const struct timespec *mtime);
 
@@ -109,13 +110,13 @@ struct tfs_view {
 /* Without rendering: 0, -EAGAIN when it takes that, -ESTALE when the file is not there. Sets
  * view->stamp. */
 int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *size);
-/* The rendered bytes, if that is the stamp of now: a reference, or NULL. */
+/* The rendered bytes, if the file still has that stamp: a reference, or NULL. */
 struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t stamp);
 /* Renders, and remembers bytes and size if the stamp is still the same. */
 int tfs_views_render(struct tfs_views *views, const struct tfs_view *view, struct tfs_blob **blob,
                      struct tfs_error *err);
-/* Is the file larger than what may be remembered, and its lens one that can do without? Then it is
- * rendered in ranges, of which none is remembered. Sets view->stamp, if the lens can. */
+/* Is the file too large to be remembered, and can its lens render ranges? Then ranges are rendered,
+ * and none is remembered. Sets view->stamp if the lens can. */
 bool tfs_views_in_ranges(struct tfs_views *views, struct tfs_view *view);
 /* Renders the `size` bytes at `offset`, or as many as there are. */
 int tfs_views_render_range(const struct tfs_view *view, uint64_t offset, uint64_t size,
