@@ -41,13 +41,13 @@ struct tfs_at {
     const void *param;
 };
 
-/* A file that was written a part of and is not in memory. */
+/* A file of which parts were written, and which is not in memory as a whole. */
 struct tfs_written {
     uint64_t size;
-    const struct tfs_doc *base; /* what it shows where it was not written; NULL: zeros */
-    bool based; /* what is as it was is no edit: as in `base`, or as it was taken last */
-    bool begun; /* what was written has not been taken yet: bytes as in `base` are no edits */
-    /* May these bytes be others than they were? */
+    const struct tfs_doc *base; /* what it shows where nobody wrote; NULL: zeros */
+    bool based;                 /* bytes as in `base`, or as taken last, are no edits */
+    bool begun;                 /* nothing was taken yet: bytes as in `base` are no edits */
+    /* May these bytes differ from what they were? */
     bool (*differs)(const void *arg, uint64_t offset, uint64_t size);
     /* Are they all written, or zeros? */
     bool (*holds)(const void *arg, uint64_t offset, uint64_t size);
@@ -62,22 +62,21 @@ struct tfs_written {
 struct tfs_put {
     bool fresh; /* in: the chunk's directory was just made (docs/semantics.md, N3):
                  * voxels.csv may be shifted */
-    struct tfs_written_values *values; /* in and out: of such a chunk, as texts gave them to it;
-                                        * nothing is rejected for lack of another file. NULL: it
-                                        * was not just made, or its last file came. After a failure
-                                        * the caller throws them away (formats/cells/written.h) */
-    unsigned options;                  /* in: enum tfs_put_options */
-    struct tfs_span original; /* in: what a file of the root, or with TFS_FILE_OVERLAY, was made
-                               * from, where that is known: what the text says as this did is no
-                               * change, whatever the document says. Empty: it was made from what
-                               * the document shows */
-    const struct tfs_written *written; /* in: comes in place of the text; NULL: there is a text.
-                                        * For lenses that take it */
+    /* In and out: the values of such a chunk as its texts gave them (formats/cells/written.h);
+     * nothing is refused for lack of another file. NULL: the chunk was not just made. After a
+     * failure the caller throws them away. */
+    struct tfs_written_values *values;
+    unsigned options; /* in: enum tfs_put_options */
+    /* In: what a file of the root, or with TFS_FILE_OVERLAY, was made from, if that is known: only
+     * what differs from it is a change. Empty: it was made from what the document shows. */
+    struct tfs_span original;
+    /* In: in place of the text, for lenses that take it; NULL: there is a text. */
+    const struct tfs_written *written;
 };
 
 enum tfs_put_options {
-    TFS_PUT_APART = 1, /* the text was not made in this mount: numbers that a mount or a chunk
-                        * gives to names mean what the names that come with them say */
+    /* The text was not made in this mount: its numbers mean the names that come with it. */
+    TFS_PUT_APART = 1,
 };
 
 struct tfs_lens {
@@ -87,15 +86,15 @@ struct tfs_lens {
     int (*get)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                struct tfs_buf *out, struct tfs_error *err);
 
-    /* The `size` bytes at `offset` of what get appends, or as many as there are, without having all
-     * of them: for files that may be too large for that. A reference, to bytes that are in memory
-     * anyway where it can be: a copy of each is a fifth of the bench row "a region into NumPy".
-     * NULL: there is only get. */
+    /* The `size` bytes at `offset` of what get appends, or as many as there are, without rendering
+     * the rest: for files that may be too large for that. Returns a reference, to bytes that are in
+     * memory already where it can: copying is a fifth of the bench row "a region into NumPy". NULL:
+     * there is only get. */
     int (*get_range)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                      uint64_t offset, uint64_t size, struct tfs_blob **part, struct tfs_error *err);
 
-    /* These bytes were given: gets ready what comes behind them, if somebody reads on. By a thread
-     * that has time, beside all others. NULL: there is nothing to do. */
+    /* These bytes were read: prepares what comes behind them, in a thread that has time. NULL:
+     * there is nothing to prepare. */
     void (*read_ahead)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                        uint64_t offset, uint64_t size);
 
@@ -105,11 +104,10 @@ struct tfs_lens {
     int (*put)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at, struct tfs_span text,
                struct tfs_put *put, struct tfs_error *err);
 
-    /* Is it there: 1 or 0? For optional files (TFS_FILE_OPTIONAL), and for those that some chunks
-     * lack. Negative: that cannot be found out now (EBUSY: another program holds the save locked);
-     * the directory cannot be listed then, nor the name be looked up. NULL: it always is there. */
+    /* Does the file exist: 1 or 0? For files that some chunks lack. Negative: nobody can tell now
+     * (EBUSY: another program holds the save locked). NULL: it always exists. */
     int (*exists)(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at);
-    /* Optional files only: store it as absent. A rejected one leaves the edit as it was. */
+    /* Optional files only: stores the file as absent. A refused one leaves the edit as it was. */
     int (*remove)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
                   struct tfs_error *err);
 
@@ -127,19 +125,18 @@ static inline struct tfs_at tfs_lens_at(const struct tfs_lens *lens, struct tfs_
 enum tfs_file_flags {
     TFS_FILE_OPTIONAL = 1, /* comes and goes: lens->exists decides, unlink stores it as absent */
     TFS_FILE_RAW = 2,      /* the stored bytes of the chunk: all that a damaged chunk shows */
-    TFS_FILE_APART = 8,    /* says what no voxel says, and what no other such file says */
-    TFS_FILE_RENAMES = 16, /* lines are new names of what the save (of a chunk: the chunk) names,
-                            * one for one: it means nothing where there are other names */
-    TFS_FILE_OVERLAY = 32, /* an array: of what is written over what the file showed, only what
-                            * differs from that is an edit, because pages of a mapping come back
-                            * whole. It has get_range, and `put` takes tfs_put.written */
-    TFS_FILE_SUMMED = 64,  /* the checksum of voxels has in it what the file says, though it is
-                            * apart */
-    TFS_FILE_LARGE = 128,  /* `put` takes tfs_put.written of a text that grew large while it was
-                            * written: all of it was, and it comes from no document */
-    TFS_FILE_FILLED = 256, /* a grid of a plane with TFS_PLANE_FILLABLE: voxels.csv says it where
-                            * the plane is not filled, and TFS_VIEWS_VOXELS does not show it then,
-                            * but it can be created */
+    TFS_FILE_APART = 8,    /* says what no voxel and no other such file says */
+    /* Line n is the new name of the n-th name of the save, or of the chunk. */
+    TFS_FILE_RENAMES = 16,
+    /* An array: pages of a mapping come back whole, so only what differs from what the file showed
+     * is an edit. It has get_range, and `put` takes tfs_put.written. */
+    TFS_FILE_OVERLAY = 32,
+    TFS_FILE_SUMMED = 64, /* what the file says is in the checksum of voxels, though it is apart */
+    /* `put` takes tfs_put.written for a text that grew large while it was written. */
+    TFS_FILE_LARGE = 128,
+    /* A grid of a plane with TFS_PLANE_FILLABLE. Where the plane is not filled, voxels.csv says it,
+     * and TFS_VIEWS_VOXELS does not show the grid, which can be created, though. */
+    TFS_FILE_FILLED = 256,
 };
 
 /* The sets of files that `-o views=` chooses from (formats/views/view_sets.h). Files of one set do
@@ -232,10 +229,10 @@ struct tfs_tree {
 
     const char *group_dir; /* "lods", "regions": holds N/chunks/ of groups above 0; NULL: none */
     uint32_t (*groups)(const struct tfs_doc *doc); /* groups are below this; with group_dir only */
-    bool fixed_groups; /* groups are things of the save in its order, counted from 0: all are always
-                        * there, none comes or goes, and in another save one may have another
-                        * number; else groups are levels, and there as long as they have chunks */
-    const struct tfs_cells_kind *cells; /* what a chunk holds; NULL: the lenses know */
+    /* Groups are things of the save, numbered in its order: none comes or goes. Otherwise groups
+     * are levels, and exist as long as they have chunks. */
+    bool fixed_groups;
+    const struct tfs_cells_kind *cells; /* what a chunk holds; NULL: only the lenses know */
 
     /* For tfs_chunk_create: adds an empty chunk; EINVAL or EROFS with a sentence where the save
      * cannot hold one. NULL: the chunks are fixed. */
@@ -245,9 +242,8 @@ struct tfs_tree {
     int (*chunk_move)(struct tfs_save *save, struct tfs_edit *edit, struct tfs_key from,
                       struct tfs_key to, struct tfs_error *err);
 
-    /* Brings all chunks, and what holds them, to the newest version of the format: *count of them.
-     * What cannot be brought there is told to `refused` and stays. NULL: there is nothing to
-     * bring. */
+    /* Brings all chunks to the newest version of the format: *count of them. One that cannot be
+     * converted goes to `refused` and stays. NULL: the format has nothing to upgrade. */
     int (*upgrade)(struct tfs_save *save, struct tfs_edit *edit, tfs_refused_fn refused, void *arg,
                    size_t *count, struct tfs_error *err);
 
@@ -288,10 +284,10 @@ struct tfs_open_options {
     uint64_t inflate_limit;       /* cap for one inflated payload, bytes */
     const char *name; /* what the save is called, where its path does not say it; NULL: as that
                        * says */
-    uint64_t memory;  /* bytes of what was computed that are kept; 0: the usual */
+    uint64_t memory;  /* for caches, bytes; 0: the usual */
     unsigned views;   /* -o views=, enum tfs_file_views; 0: TFS_VIEWS_ALL */
-    /* Hears of long work: so many of `total` are done, from 0 on; without a unit it is over. NULL:
-     * nobody does. */
+    /* Called during long work: `done` of `total`, from 0 on; without a unit the work is over. NULL:
+     * nobody listens. */
     void (*step)(void *arg, const char *unit, size_t done, size_t total);
     void *step_arg;
     bool later; /* chunks may be lacking in the document until somebody asks for them
@@ -304,8 +300,8 @@ struct tfs_open_options {
  * The journal of several lies in their folder (docs/journal.md, section 4), which no other program
  * may write meanwhile. */
 struct tfs_journal_files {
-    const char *name;    /* what it is called after; NULL: the save is one file */
-    const char *earlier; /* where an earlier version put it, below the folder; NULL: there */
+    const char *name;    /* the journal is .NAME.terrainfs-journal; NULL: one file */
+    const char *earlier; /* where version 0.1 put it, below the folder; NULL: in the same place */
     /* The file that holds a chunk. */
     struct tfs_key (*file_of)(const struct tfs_save *save, struct tfs_key chunk);
     /* Where that file is, or would be; to be freed. NULL: no memory. */
@@ -335,10 +331,11 @@ struct tfs_container {
      * documents of this container hold everything. */
     size_t (*fetch)(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
                     struct tfs_error *err);
-    /* Puts `doc` on disk, durably and verified, old or new at every instant; then save->doc = doc
-     * (or an equal one). ESTALE: the save changed on disk since it was read. After a failure the
-     * save on disk is the old one; or the new one (of several files, some of them), where only
-     * making that durable failed. Then a commit of the same document writes it again. */
+    /* Puts `doc` on disk, durably and verified; at every instant the old or the new save is there.
+     * Then save->doc is `doc` or an equal one. ESTALE: the save changed on disk since it was read.
+     * After a failure the save on disk is the old one. If only making it durable failed, it is the
+     * new one (of several files, some of them are), and a commit of the same document writes it
+     * again. */
     int (*commit)(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
     /* Has the save changed on disk since it was read or committed? 1 yes, 0 no, or negative.
      * Cheap. `chunk` not NULL: of many files only those that hold it need to be looked at. */
@@ -355,9 +352,9 @@ struct tfs_container {
     const struct tfs_folder_kind *files; /* that are several: formats/containers/folder.h */
 };
 
-/* Is it a database? A commit is a transaction then, without a journal. It compares the rows that it
- * is about to change with what other programs made of them, and answers ESTALE where both changed
- * the same: an edit need not ask `changed` before. */
+/* Is it a database? Then a commit is a transaction, without a journal. It compares the rows that it
+ * is to change with those on disk, and answers ESTALE where another program changed the same: an
+ * edit need not ask `changed` before. */
 static inline bool tfs_container_is_database(const struct tfs_container *container)
 {
     return container->journal == NULL;
@@ -368,12 +365,12 @@ static inline bool tfs_container_has_files(const struct tfs_container *container
     return container->journal != NULL && container->journal->name != NULL;
 }
 
-/* The keeper of a journal hears what a rewrite of the save made before it takes the old one's
- * place. NULL: nobody does. */
+/* Tells the keeper of a journal what a rewrite made, before it takes the old file's place. NULL:
+ * nobody listens. */
 struct tfs_rewrite {
     void (*finished)(void *arg, struct tfs_hash hash);
-    /* The same of one of several files; hash: all 0 when the file is to be removed. `whole`: it has
-     * all that the document says of it, and not only what it gains. */
+    /* The same of one of several files; hash all 0: the file is to be removed. `whole`: the file
+     * has all that the document says of it, and not only the chunks that it gains. */
     void (*wrote)(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole);
     void *arg; /* of both */
 };
@@ -388,8 +385,8 @@ struct tfs_save {
     const char *name; /* its last component */
     struct tfs_open_options options;
     struct stat st; /* owner, mode and times as of open, reload or commit */
-    /* NULL, or the sentence why nothing can be committed; stays as long as the save. A reload may
-     * set another one while it is read. */
+    /* NULL, or the sentence why nothing can be committed, valid as long as the save. A reload may
+     * set another one. */
     const char *_Atomic read_only;
     struct tfs_sentence *sentences; /* those that read_only ever was */
     struct tfs_doc *doc;            /* what is on disk */
@@ -430,7 +427,7 @@ void tfs_save_close(struct tfs_save *save);
 /* What views keep with a save; of one that tests made by hand, the rest is theirs. */
 int tfs_save_caches_make(struct tfs_save *save, struct tfs_error *err);
 void tfs_save_caches_free(struct tfs_save *save);
-/* What it is called: by its options, or by its path. */
+/* Its name: that of its options, or the last component of its path. */
 const char *tfs_save_called(const struct tfs_save *save);
 
 /* Does the document lack chunks that may be at that key; NULL: any? */
@@ -439,7 +436,7 @@ bool tfs_save_lacks(const struct tfs_save *save, const struct tfs_doc *doc,
 /* save->doc lacks them no more. */
 int tfs_save_complete(struct tfs_save *save, const struct tfs_key *chunk, struct tfs_error *err);
 
-/* Are the chunks those that there are for good, as tiles of a terrain are? */
+/* Does the save have a fixed set of chunks, as the tiles of a terrain are? */
 static inline bool tfs_chunks_are_fixed(const struct tfs_save *save)
 {
     return save->tree->chunk_create == NULL;
@@ -463,10 +460,10 @@ int tfs_chunk_fits(const struct tfs_tree *tree, const struct tfs_doc *ours,
  * has none. */
 int tfs_chunk_load(struct tfs_save *save, const struct tfs_chunk *chunk, struct tfs_blob **blob,
                    struct tfs_error *err);
-/* Fetches what copies of chunks say is unread (enum tfs_chunk_flags), and puts it into them: a
- * value that the save does not have stays NULL, one that the chunk holds is left alone. It does so
- * for as many as are worth one go, at least one. Returns how many; with `err` set, the one behind
- * them is the one that failed. The copies own the references. Thread-safe. */
+/* Fetches what is unread in these copies of chunks (enum tfs_chunk_flags) and puts it into them. A
+ * value that the save does not have stays NULL. Fetches as many as are worth one go, at least one,
+ * and returns how many; with `err` set, the one behind them failed. The copies own the references.
+ * Thread-safe. */
 size_t tfs_chunks_fetch(struct tfs_save *save, struct tfs_chunk *chunks, size_t count,
                         struct tfs_error *err);
 

@@ -31,18 +31,18 @@ enum tfs_plane_kind {
 };
 
 enum tfs_plane_flags {
-    TFS_PLANE_IN_TABLE = 1,   /* a column of voxels.csv */
-    TFS_PLANE_DECIDES = 2,    /* a voxel is without a line where all such planes are empty */
-    TFS_PLANE_OPTIONAL = 4,   /* a chunk may lack it: its values are NULL. Not with IN_TABLE */
-    TFS_PLANE_PARTIAL = 8,    /* a voxel that a picture raises gets `full` here */
-    TFS_PLANE_ROWS = 16,      /* its grid is rows also where all values are equal, so that its size
-                               * is known without them */
-    TFS_PLANE_FILLABLE = 32,  /* that it is filled is stored: then it is no column of the table, and
-                               * its grid is a fill line; that of another has rows */
-    TFS_PLANE_SOLID = 64,     /* of a kind without names: its solid values make a voxel more than an
-                               * empty one */
+    TFS_PLANE_IN_TABLE = 1, /* a column of voxels.csv */
+    TFS_PLANE_DECIDES = 2,  /* a voxel has no line where all such planes are empty */
+    TFS_PLANE_OPTIONAL = 4, /* a chunk may lack it: its values are NULL. Not with IN_TABLE */
+    TFS_PLANE_PARTIAL = 8,  /* a voxel that a picture raises gets `full` here */
+    /* Its grid has rows even where all values are equal, so that its size is known without them. */
+    TFS_PLANE_ROWS = 16,
+    /* The save stores whether it is filled: a filled one is no column of the table, and its grid is
+     * a fill line; another one's grid has rows. */
+    TFS_PLANE_FILLABLE = 32,
+    TFS_PLANE_SOLID = 64,     /* for games without names: a solid value makes a voxel not empty */
     TFS_PLANE_DISTANCE = 128, /* with SOLID: its values do not say what it is */
-    TFS_PLANE_HEIGHT = 256,   /* of a surface, whose sample the voxel is */
+    TFS_PLANE_HEIGHT = 256,   /* of a surface: the voxel is a sample of it */
     TFS_PLANE_ENTRIES = 512,  /* each byte of a value is an entry of the names of the save */
 };
 
@@ -59,20 +59,20 @@ struct tfs_plane_form {
 struct tfs_plane {
     const char *name;           /* "param2": its column, and the word for it in sentences */
     struct tfs_plane_form form; /* of every chunk; a chunk may have another (decode sets it) */
-    /* What stands in front of its value in what people call a voxel: "@", " h=". Planes with one
-     * are compared and merged voxel by voxel, so all columns have one. NULL: a voxel is called by
-     * it (plane 0), or it is told apart from voxels, as a file. */
+    /* The text before its value where a voxel is printed: "@", " h=". Planes with a mark are
+     * compared and merged voxel by voxel, so all columns have one. NULL: its value is printed alone
+     * (plane 0), or the plane is compared as a file. */
     const char *mark;
     const char *out_of_range; /* "a parameter has 8 bits"; NULL: as the form says */
     unsigned flags;           /* enum tfs_plane_flags */
-    uint64_t full;            /* of a voxel that is filled up; its name does not say it */
+    uint64_t full;            /* the value of a full voxel */
     /* The name that the game itself gives to a value, in tables and in comments of grids; empty: it
      * has none. Values are up to 255 then. NULL: values are numbers alone. For plane 0 of a game
      * with next_runs: its summary says which values occur. */
     struct tfs_span (*name_of)(uint64_t value);
-    /* Why a voxel with these values of all planes cannot have that of this one, which somebody
-     * wrote: "Air; give the cell a material first", to stand behind "occupancy 3 for "; NULL: it
-     * can. NULL for all of it: any value can be. */
+    /* Why a voxel with these values of all planes cannot have its value of this plane, which
+     * somebody wrote: "Air; give the cell a material first", to follow "occupancy 3 for "; NULL: it
+     * can. NULL as function: every value is legal. */
     const char *(*legal)(const struct tfs_doc *doc, const uint64_t *values);
     const char *about; /* what the numbers of its array are; of names, or without array, NULL */
 };
@@ -88,8 +88,9 @@ struct tfs_cells_plane {
 /* What all runs of a chunk say. */
 struct tfs_cells_summary {
     uint8_t first[TFS_PLANES_MAX];
-    uint8_t differs[TFS_PLANES_MAX]; /* bits in which a later value is not as the first; by plane */
-    bool there[UINT8_MAX + 1];       /* which values of plane 0 occur */
+    /* By plane, the bits in which any value differs from the first. */
+    uint8_t differs[TFS_PLANES_MAX];
+    bool there[UINT8_MAX + 1]; /* which values of plane 0 occur */
 };
 
 struct tfs_cells {
@@ -100,14 +101,14 @@ struct tfs_cells {
     const struct tfs_doc *doc; /* for decode alone; NULL: nobody asks for planes */
     struct tfs_error *warning; /* with TFS_CELLS_CHECK: for what is tolerated, but makes the game
                                 * fail; NULL: nobody listens */
-    struct tfs_blob *stored;   /* its bytes; NULL: it has none, or they could not be fetched */
-    bool unread;               /* the latter: the next time they may be there */
+    struct tfs_blob *stored;   /* its bytes; NULL: none, or not fetched */
+    bool unread;               /* they could not be fetched; they may be later */
     struct tfs_blob *extra;    /* NULL: it has none */
     int extra_unread;          /* the failure to fetch it; 0: there was none */
     char *damage;              /* why it does not decode; NULL: what follows is set */
-    unsigned version;          /* of a kind with `form` */
+    unsigned version;          /* for games with `form` */
     struct tfs_voxel_size size;
-    size_t count;     /* of voxels; 0: the chunk has none yet */
+    size_t count;     /* voxels; 0: the chunk has none yet */
     unsigned decoded; /* bit i: plane i */
     struct tfs_cells_plane planes[TFS_PLANES_MAX];
     struct tfs_cells_summary summary; /* of runs, with TFS_CELLS_SUMMARY */
