@@ -87,16 +87,11 @@ static void leave_version(struct undo *u)
     u->when = TFS_UNDO_MOUNT;
 }
 
-/* Nothing of the version is of use when a file of it is missing; nor is the rest of its commit. The
- * same is told once. */
+/* Nothing of the version is of use when a file of it is missing; nor is the rest of its commit. */
 static void give_up(struct undo *u, const struct tfs_error *why)
 {
-    char notice[TFS_ERROR_TEXT];
-
-    snprintf(notice, sizeof(notice), "the version before this edit is not kept for undo: %.300s",
-             why->text);
-    u->told = u->told && strcmp(notice, u->notice) == 0;
-    memcpy(u->notice, notice, sizeof(notice));
+    snprintf(u->notice, sizeof(u->notice),
+             "the version before this edit is not kept for undo: %.300s", why->text);
     u->given_up = true;
     u->kept = false;
     if (u->list >= 0)
@@ -435,7 +430,7 @@ bool tfs_undo_settle(struct tfs_keeper *keeper, char notice[TFS_ERROR_TEXT])
     }
     const bool tell = !u->told && u->notice[0] != '\0';
     memcpy(notice, u->notice, TFS_ERROR_TEXT);
-    u->told = true;
+    u->told = u->told || tell;
     pthread_mutex_unlock(&u->lock);
     return tell;
 }

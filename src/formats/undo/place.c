@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -200,27 +199,12 @@ static bool remove_oldest(const char *base, uint64_t bytes)
     return removed;
 }
 
-int tfs_undo_lock(const char *place, int how)
-{
-    char *base = tfs_file_directory(place);
-    const int fd = base == NULL ? -1 : open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    free(base);
-    if (fd < 0 || flock(fd, how) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
 void tfs_undo_limit(const char *place, uint64_t bytes)
 {
     char *base = tfs_file_directory(place);
-    const int lock = tfs_undo_lock(place, LOCK_EX | LOCK_NB);
 
-    while (lock >= 0 && base != NULL && remove_oldest(base, bytes))
+    while (base != NULL && remove_oldest(base, bytes))
         ;
-    if (lock >= 0)
-        close(lock);
     free(base);
 }
 

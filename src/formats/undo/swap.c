@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/mounts.h"
@@ -138,14 +137,9 @@ int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool
                   size_t *files, struct tfs_error *err)
 {
     struct swap s = {.path = path, .save.fd = -1};
-    int lock = -1;
 
-    if (lock_save(&s, err) == 0 && tfs_versions_read(path, options, &s.list, err) == 0) {
-        lock = s.list.place == NULL ? -ENOENT : tfs_undo_lock(s.list.place, LOCK_EX);
+    if (lock_save(&s, err) == 0 && tfs_versions_read(path, options, &s.list, err) == 0)
         swap(&s, options, force, err);
-    }
-    if (lock >= 0)
-        close(lock);
     *files = s.files;
     tfs_versions_release(&s.list);
     tfs_file_close(&s.save);

@@ -24,12 +24,10 @@ int tfs_undo_place(const char *save, const struct tfs_undo_options *options, boo
 char *tfs_undo_join(const char *a, const char *b);
 
 /* Removes the oldest of all versions beside `place` until no more than so many bytes are kept, or
- * one version; does nothing while `undo` works there. */
+ * one version. */
 void tfs_undo_limit(const char *place, uint64_t bytes);
 /* Removes what killed programs left of versions of a save. */
 void tfs_undo_sweep(const char *place);
-/* The lock of all versions, for one undo at a time: a descriptor, or -1. */
-int tfs_undo_lock(const char *place, int how);
 
 /* Puts a copy of `from` in the place of `old` (fd -1: there is none), durably; `times`: with those
  * of `from`. */
