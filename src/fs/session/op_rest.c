@@ -95,7 +95,8 @@ int tfs_rest_take(const struct tfs_branch *branch, struct tfs_edit *edit,
     for (size_t i = 0; i < absent.count && result == 0; i++) {
         const struct tfs_node *node = &absent.nodes[i];
         struct tfs_error err = {0};
-        if (is_edited(edit, node->key) && tfs_node_id(node) != tfs_node_id(self) &&
+        if ((self->scope == TFS_SCOPE_CHUNK || is_edited(edit, node->key)) &&
+            tfs_node_id(node) != tfs_node_id(self) &&
             store_absent(branch->save, edit, node, &err) == -ENOMEM)
             result = -ENOMEM;
     }
