@@ -226,19 +226,10 @@ static int look_up(const char *path, struct tfs_attr *attr)
     return 0;
 }
 
-static void says(void *arg)
-{
-    answered(arg, 0, NULL);
-}
-
 /* Until the worker did what a close left to it. */
 static int settle(void)
 {
-    struct answer a;
-
-    answer_init(&a);
-    int result = tfs_session_after_check(t.session, 1, says, &a);
-    return result < 0 ? result : answer_wait(&a);
+    return tfs_session_look(t.session, 1);
 }
 
 static int open_at(const char *path, int flags)

@@ -190,13 +190,6 @@ static void on_statfs(fuse_req_t req, fuse_ino_t ino)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* An open that waits for the worker to look at a save that changed on disk. */
-struct waiting_open {
-    fuse_req_t req;
-    fuse_ino_t ino;
-    struct fuse_file_info fi;
-};
-
 /* The pages of the file, before its READs: a page that a READ holds would be waited for, and with
  * all threads here nobody would answer it. So nobody else may have the file open, and who opens it
  * now waits for his answer. */
@@ -213,12 +206,15 @@ static void give_text(struct tfs_fuse_requests *requests, fuse_ino_t ino, struct
     tfs_blob_unref(text);
 }
 
-static void open_now(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static void on_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
+    struct tfs_session *session = session_of(req);
     struct tfs_handle *handle = NULL;
     bool keep = false;
-    int result = tfs_session_open_file(session_of(req), ino, fi->flags, &handle, &keep);
+    int result = tfs_session_current(session, ino) ? 0 : tfs_session_look(session, ino);
 
+    if (result == 0)
+        result = tfs_session_open_file(session, ino, fi->flags, &handle, &keep);
     if (result < 0) {
         fuse_reply_err(req, -result);
         return;
@@ -228,36 +224,10 @@ static void open_now(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     fi->direct_io = tfs_session_is_direct(handle);
     /* Nothing to flush for a handle that cannot have written. */
     fi->noflush = (fi->flags & O_ACCMODE) == O_RDONLY && (fi->flags & O_TRUNC) == 0;
-    struct tfs_session *session = session_of(req);
     if (keep)
         give_text(fuse_req_userdata(req), ino, handle);
     if (fuse_reply_open(req, fi) == -ENOENT)
         tfs_session_release(session, handle);
-}
-
-static void open_waited(void *arg)
-{
-    struct waiting_open *open = arg;
-
-    open_now(open->req, open->ino, &open->fi);
-    free(open);
-}
-
-static void on_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-    struct tfs_session *session = session_of(req);
-
-    if (tfs_session_current(session, ino)) {
-        open_now(req, ino, fi);
-        return;
-    }
-    struct waiting_open *open = malloc(sizeof(*open));
-    if (open != NULL)
-        *open = (struct waiting_open){req, ino, *fi};
-    if (open == NULL || tfs_session_after_check(session, ino, open_waited, open) < 0) {
-        free(open);
-        fuse_reply_err(req, ENOMEM);
-    }
 }
 
 static void on_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,

@@ -115,21 +115,6 @@ void tfs_session_fsync(struct tfs_session *s, struct tfs_handle *handle, struct 
 
 /* ---- saves that other programs changed ------------------------------------------------------- */
 
-struct check_work {
-    struct tfs_work work;
-    void (*run)(void *arg);
-    void *arg;
-};
-
-static const struct tfs_job_kind check_kind = {NULL, NULL};
-
-static void release_check(struct tfs_work *work)
-{
-    struct check_work *check = (struct check_work *)work;
-
-    check->run(check->arg);
-}
-
 bool tfs_session_current(struct tfs_session *s, uint64_t id)
 {
     struct tfs_node node;
@@ -141,22 +126,12 @@ bool tfs_session_current(struct tfs_session *s, uint64_t id)
            tfs_store_current(branch->store, node.scope == TFS_SCOPE_CHUNK ? &node.key : NULL);
 }
 
-int tfs_session_after_check(struct tfs_session *s, uint64_t id, void (*run)(void *arg), void *arg)
+int tfs_session_look(struct tfs_session *s, uint64_t id)
 {
     struct tfs_node node;
 
     pthread_mutex_lock(&s->lock);
     struct tfs_branch *branch = branch_of(s, id, &node);
     pthread_mutex_unlock(&s->lock);
-    struct check_work *work =
-        tfs_work_create(sizeof(*work), &check_kind, branch != NULL ? branch : &s->branches[0], NULL,
-                        (struct tfs_reply){0});
-
-    if (work == NULL)
-        return -ENOMEM;
-    work->run = run;
-    work->arg = arg;
-    work->work.release = release_check;
-    tfs_work_submit(&work->work);
-    return 0;
+    return tfs_ops_look(branch != NULL ? branch : &s->branches[0]);
 }

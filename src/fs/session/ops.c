@@ -289,7 +289,16 @@ static int tell_unreadable(struct tfs_session *s, const struct tfs_need *need,
 
 static const struct tfs_job_kind look = {NULL, NULL};
 
-/* Before any job the store's thread looks at the save. That it fails for the same document tells
+/* Before any job the store's thread does. */
+int tfs_ops_look(struct tfs_branch *branch)
+{
+    struct tfs_work *work =
+        tfs_work_create(sizeof(*work), &look, branch, NULL, (struct tfs_reply){0});
+
+    return work != NULL ? tfs_work_wait(work) : -ENOMEM;
+}
+
+/* That it fails for the same document tells
  * that no look helps: edits are pending, or an open file goes on with what was. */
 int tfs_ops_catch_up(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_doc *doc)
 {
@@ -298,9 +307,7 @@ int tfs_ops_catch_up(struct tfs_need *need, struct tfs_branch *branch, const str
     need->looks--;
     need->behind = doc->version;
     need->asked = 0;
-    struct tfs_work *work =
-        tfs_work_create(sizeof(*work), &look, branch, NULL, (struct tfs_reply){0});
-    return work != NULL ? tfs_work_wait(work) : -ENOMEM;
+    return tfs_ops_look(branch);
 }
 
 static int render(struct tfs_session *s, struct tfs_need *need)

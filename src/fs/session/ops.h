@@ -167,6 +167,8 @@ void tfs_ops_end_quiet(struct tfs_session *s);
 /* Returns when to ask again; 0: it is quiet. */
 int64_t tfs_ops_begin_quiet(struct tfs_session *s, int64_t now);
 
+/* The store looks at the save: what it says now is shown then. Without the lock. */
+int tfs_ops_look(struct tfs_branch *branch);
 /* Chunks of `doc` could not be fetched, because another program changed them: 0 when the store has
  * looked at the save since, and the verb is to be tried again; or -ESTALE. Without the lock. */
 int tfs_ops_catch_up(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_doc *doc);

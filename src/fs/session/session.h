@@ -193,10 +193,9 @@ void tfs_session_fsync_directory(struct tfs_session *session, uint64_t id, struc
 /* ---- the save ---- */
 int tfs_session_statfs(struct tfs_session *session, struct statvfs *st);
 
-/* Is the save of this file still the one that was read, and can it be read? If not, `run` is called
- * once it was looked at (reloaded, or a conflict): for the front end's open. */
+/* Is the save of this file still the one that was read, and can it be read? If not, an open has it
+ * looked at before: 0, or -ENOMEM. Also waits for what releases left to do. */
 bool tfs_session_current(struct tfs_session *session, uint64_t id);
-int tfs_session_after_check(struct tfs_session *session, uint64_t id, void (*run)(void *arg),
-                            void *arg);
+int tfs_session_look(struct tfs_session *session, uint64_t id);
 
 #endif
