@@ -24,7 +24,7 @@ struct tfs_beamng_ground {
 int tfs_beamng_ground_look(const char *path, unsigned version, struct tfs_facts *facts,
                            struct tfs_beamng_ground *ground, struct tfs_error *err);
 
-/* What a height map says of it in its texts, and what has to be the same in one that is written. */
+/* The texts of a height map, and which of them must agree when one is written. */
 #define TFS_BEAMNG_TEXTS     4
 #define TFS_BEAMNG_TEXT_ROOM 96
 struct tfs_beamng_texts {

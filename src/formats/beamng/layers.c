@@ -73,7 +73,7 @@ static uint32_t read_patch(const struct view *v, const struct tfs_beamng_tile *t
     return pitch;
 }
 
-/* What the rule says of a square of a patch. */
+/* The corners of a square of a patch, by the rule. */
 static void rule(const uint8_t *at, uint32_t pitch, uint8_t corners[CORNERS])
 {
     corners[0] = at[0];
@@ -129,9 +129,9 @@ static int follow_tile(struct tfs_edit *edit, struct tfs_key key, const struct v
                                                    &tile, &tfs_beamng_corners);
     uint8_t old[PATCH], new[PATCH], was[CORNERS], is[CORNERS];
     uint8_t corners[TFS_BEAMNG_TILE_SAMPLES * CORNERS];
-    /* Of a tile to the south, the north row reads the one that changed, and so does the end of the
-     * row below that, whose last index wraps twice. Of one beside it, only the last squares of rows
-     * do, but for what reads the last sample. */
+    /* Of a tile to the south the north row reads the changed tile, and so does the end of the row
+     * below, whose last index wraps twice. Of a tile beside it only the ends of rows do, and what
+     * reads the last sample. */
     const uint32_t row = key.z < before->key.z && tile.height > 1 ? tile.height - 2 : 0;
     const uint32_t column = key.x == before->key.x || is_end(before) ? 0 : tile.width - 1;
     const uint32_t pitch = read_patch(before, &tile, column, row, old);

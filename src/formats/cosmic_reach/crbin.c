@@ -216,7 +216,7 @@ static void place_entity(struct reader *r, const struct place *place)
     const struct tfs_key chunk = {0, place->at[0] >> SIDE_BITS, place->at[1] >> SIDE_BITS,
                                   place->at[2] >> SIDE_BITS};
 
-    /* Elsewhere is elsewhere: several chunks are none. */
+    /* Entities in several chunks are in none of them. */
     if (place->found != 7 ||
         (r->by == NULL && r->entities > 0 && tfs_key_compare(chunk, r->chunk) != 0))
         r->strange = true;

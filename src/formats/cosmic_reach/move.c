@@ -13,7 +13,7 @@
 
 /* ---- block data ------------------------------------------------------------------------------ */
 
-/* The name of the air of one range of versions is that of the other there. */
+/* The name of air differs between ranges of versions. */
 static struct tfs_span convert_name(struct tfs_span name, uint32_t from, uint32_t to)
 {
     return tfs_span_equal(name, tfs_cosmic_air(from)) ? tfs_cosmic_air(to) : name;

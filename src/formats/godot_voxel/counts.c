@@ -89,7 +89,7 @@ void tfs_godot_cache_free(struct tfs_save *save)
 
 /* ---- which chunks ---------------------------------------------------------------------------- */
 
-/* Bits that are 0 in the hash of a chunk that is looked into. */
+/* Bits of a hash: a chunk is looked into if they are 0. */
 static uint32_t mask_of(const struct tfs_doc *doc)
 {
     uint32_t mask = 0;
@@ -167,7 +167,8 @@ static int reserve(struct memory *cache, uint32_t count, struct tfs_error *err)
     struct summary *more = reallocarray(cache->summaries, count, sizeof(*more));
     if (more == NULL)
         return tfs_fail_memory(err);
-    /* A difference of documents does not give a chunk that is as the one before it in its place. */
+    /* A difference of documents leaves out a chunk that equals the one before it in the same
+     * place. */
     memset(more + cache->summary_count, 0, (count - cache->summary_count) * sizeof(*more));
     cache->summaries = more;
     cache->summary_count = count;
@@ -220,7 +221,8 @@ static void count_summary(const struct summary *summary, struct tfs_key key,
     }
 }
 
-/* Says why a chunk is damaged, and what size a block has: what summaries do not hold. */
+/* Decodes a chunk again for what its summary does not hold: the sentence of its damage, its
+ * size. */
 static int look_closer(struct updating *u, const struct tfs_chunk *chunk,
                        struct tfs_godot_counts *counts, tfs_godot_damage_fn damage, void *arg)
 {
@@ -258,7 +260,7 @@ int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
         const struct summary *summary = &cache->summaries[chunk->slot];
         if (!is_looked_into(chunk, cache->mask))
             continue;
-        /* What the disk failed to give once is not damage for good. */
+        /* A chunk that could not be read now may be readable later. */
         if ((summary->flags & SUMMARY_DAMAGED) != 0 && chunk->blob == NULL)
             result = update_chunk(&u, chunk);
         if (result < 0)
@@ -303,7 +305,8 @@ static int add_chunk(void *arg, const struct tfs_chunk *chunk)
     return 0;
 }
 
-/* Of blocks that were looked into; of a level without any, of the first one that has voxels. */
+/* Made from blocks that were looked into; in a level without such a block, from the first that has
+ * voxels. */
 static int make_level(struct updating *u, uint32_t number, struct tfs_godot_level *level)
 {
     const struct tfs_key start = {number, INT32_MIN, INT32_MIN, INT32_MIN};

@@ -65,7 +65,7 @@ static int upgrade(struct tfs_edit *edit, struct tfs_error *err)
     struct tfs_blob *newer = NULL;
     struct tfs_buf out = {0};
 
-    /* Of one region alone the blocks become new: the others are as meta.vxrm says. */
+    /* Of one region alone only the blocks become new: the other regions stay as meta.vxrm says. */
     if (facts->meta.version == TFS_GODOT_REGION_VERSION_MAX || edit->base->facts->folder->narrow)
         return 0;
     if (tfs_godot_meta_upgrade(tfs_blob_span(text), &out, err) == 0 &&
@@ -76,7 +76,7 @@ static int upgrade(struct tfs_edit *edit, struct tfs_error *err)
     return err->code;
 }
 
-/* Nobody edits palettes, so that of the file is that of the document. */
+/* No edit changes palettes, so the file's palette is the document's. */
 static int palette(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_key key,
                    uint8_t colours[TFS_GODOT_REGION_PALETTE], struct tfs_error *err)
 {
@@ -262,7 +262,7 @@ static int region_look(const struct tfs_facts *facts, const struct tfs_file_hand
     return why->code;
 }
 
-/* One whose size does not fit its sectors is what the sectors hold: it will not decode, and shows
+/* A block whose size does not fit its sectors is all that they hold; it will not decode, and shows
  * that. */
 static int region_stored(const struct tfs_save *save, const struct tfs_folder_file *file,
                          struct tfs_buf *bytes, struct tfs_error *err)

@@ -51,7 +51,7 @@ struct tfs_godot_scan tfs_godot_scan_of(const struct tfs_godot_block *block, uns
     return s;
 }
 
-/* False: none of these eight bytes is of matter. */
+/* False: none of these eight bytes belongs to a solid value. */
 static bool may_be_matter(const struct tfs_godot_scan *s, const uint8_t *bytes)
 {
     uint64_t word;

@@ -48,7 +48,7 @@ static inline uint64_t tfs_godot_chunk_sides(const struct tfs_chunk *chunk)
 /* The size of the document's blocks along x, y, z. */
 void tfs_godot_rules_sides(const struct tfs_doc *doc, uint32_t sides[3]);
 
-/* Are blocks of one a block of the other? For tfs_tree.fits. */
+/* Can a block of one document be one of the other? For tfs_tree.fits. */
 int tfs_godot_rules_fit(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                         const struct tfs_chunk *chunk, struct tfs_error *err);
 

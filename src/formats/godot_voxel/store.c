@@ -44,8 +44,8 @@ static int new_version(struct tfs_save *save, const struct tfs_doc *base,
     return 0;
 }
 
-/* A new block is as deep as the others of its level: one array holds them all. Where some of them
- * have whole distances there is none, and a new one has them, too. */
+/* A new block is as deep as the others of its level, because one array holds them all. Where some
+ * of them have whole distances there is no such array, and the new one has whole distances, too. */
 static void find_depths(const struct tfs_godot_rules *rules, const struct tfs_godot_level *found,
                         uint8_t depths[TFS_GODOT_CHANNELS])
 {
@@ -160,7 +160,7 @@ static int store_upgraded(struct tfs_edit *edit, const struct tfs_cells *cells,
     return why->code == 0;
 }
 
-/* The same where an edit is stored, which is stored in any case. */
+/* The same for an edit, which is stored even if its block cannot be converted. */
 static int put_upgraded(struct tfs_edit *edit, const struct tfs_cells *cells,
                         const struct tfs_godot_block *block, struct tfs_error *err)
 {

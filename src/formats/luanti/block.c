@@ -25,7 +25,8 @@
 
 /* ---- Zstandard ------------------------------------------------------------------------------- */
 
-/* What a thread needs for frames takes longer to make than a block takes: it is kept. */
+/* The Zstandard contexts of a thread, kept because making them takes longer than packing a
+ * block. */
 struct contexts {
     ZSTD_DCtx *inflate;
     ZSTD_CCtx *deflate;
@@ -312,8 +313,8 @@ static uint32_t id_at(const struct tfs_luanti_block *b, const uint8_t *param0, u
                : (uint32_t)param0[i] << 4 | param0[2 * TFS_LUANTI_VOXELS + i] >> 4;
 }
 
-/* Are the nodes of the row at i those of the row in front of it? Then nothing more is to be found
- * out about them: most rows of most blocks are like that. */
+/* Is the row at i equal to the row before it? Most rows of most blocks are, and need no second
+ * look. */
 static bool is_row_again(const struct tfs_luanti_block *b, uint32_t i)
 {
     const uint8_t *param0 = b->sections[TFS_LUANTI_NODES].data;
@@ -341,8 +342,8 @@ static int use_row(struct reading *r, uint32_t *index, uint32_t last, uint32_t r
     return 0;
 }
 
-/* Which names nodes have, by their ids: the index of each + 1 where none is lacking. Ids above
- * `last` have no name. */
+/* Finds the names that nodes use: by id, the index of each + 1, without gaps. Ids above `last` have
+ * no name. */
 static int find_used(struct reading *r, uint32_t *index, uint32_t last)
 {
     struct tfs_luanti_block *b = r->block;

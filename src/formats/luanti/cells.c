@@ -135,7 +135,7 @@ static int light_air(struct tfs_cells_edit *e, struct tfs_error *err)
     return 0;
 }
 
-/* Names that change alone let through the light that they did. */
+/* A node that only changed its name lets through the same light. */
 static int settle(struct tfs_cells_edit *e, struct tfs_error *err)
 {
     if (!any_replaced(e) || ((e->written & 1u << PARAM2) == 0 && reset_param2(e, err) < 0))
@@ -143,7 +143,7 @@ static int settle(struct tfs_cells_edit *e, struct tfs_error *err)
     return light_air(e, err);
 }
 
-/* Has light to find its way again? */
+/* Does light spread otherwise now? */
 static bool lets_other_light(const struct tfs_cells_edit *e)
 {
     uint32_t i = 0;
@@ -313,8 +313,8 @@ static bool param2_fits(const struct tfs_cells_edit *e)
     return true;
 }
 
-/* Each name of the table got another one, or kept its own, and no two became one: nodes keep their
- * numbers, and the table its order. */
+/* Did every name of the table keep or change its name, and did no two become one? Then nodes keep
+ * their numbers, and the table its order. */
 static bool is_renaming(const struct tfs_cells_edit *e)
 {
     const struct tfs_luanti_block *b = tfs_luanti_block_of(e->before);

@@ -86,8 +86,8 @@ static int store_section(struct tfs_edit *edit, const struct tfs_cells *cells,
     return tfs_luanti_cells_store(edit, cells, &next, err);
 }
 
-/* Is this what the file shows? What is stored may be written in another way than the lines would
- * be, which then stays. */
+/* Is this the text that the file shows? Then the stored bytes stay, even if they are not
+ * canonical. */
 static int is_shown(const struct tfs_cells *cells, enum tfs_luanti_section section,
                     struct tfs_span text, bool *shown, struct tfs_error *err)
 {
@@ -100,7 +100,7 @@ static int is_shown(const struct tfs_cells *cells, enum tfs_luanti_section secti
     return err->code;
 }
 
-/* The same after both were read: other spacing, or another order, says nothing else. */
+/* Do both say the same, apart from spacing and order? */
 static int says_as_much(const struct tfs_cells *cells, enum tfs_luanti_section section,
                         struct tfs_span bytes, bool *same, struct tfs_error *err)
 {
@@ -169,7 +169,7 @@ const struct tfs_lens tfs_luanti_objects_lens = LIST_LENS(2);
 
 /* ---- state.txt ------------------------------------------------------------------------------- */
 
-/* What the head says, as lines `KEY VALUE`. */
+/* The keys of state.txt. */
 enum state { VERSION, GENERATED, UNDERGROUND, TIMESTAMP, LIGHTING, STATES };
 
 static const char *const state_names[STATES] = {"version", "generated", "underground", "timestamp",

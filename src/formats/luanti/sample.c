@@ -48,8 +48,8 @@ void tfs_luanti_samples_free(struct tfs_save *save)
 
 /* ---- the order of names ---------------------------------------------------------------------- */
 
-/* What the blocks of the version agree on, of some that lie evenly over the document. Those that
- * cannot be read now say nothing. */
+/* The order that sampled blocks of the version agree on. Blocks that cannot be read now are left
+ * out. */
 static int sample_orders(struct tfs_save *save, const struct tfs_doc *doc, uint8_t version,
                          unsigned *orders, struct tfs_error *err)
 {

@@ -69,9 +69,8 @@ static bool take_character(struct tfs_rbx_base64 *b, uint8_t value, struct tfs_b
 
 #define NO_DIGIT (1u << 12)
 
-/* What a character stands for, and the 12 bits of two digits, by the two as they lie in memory;
- * what is no digit has a bit above them. The digits are few, so that little of the table is used.
- * Made once. */
+/* The value of a character, and the 12 bits of two digits, looked up by the two bytes in memory. A
+ * character that is no digit has a bit above them. Made once. */
 static struct values {
     uint8_t value[256];
     uint16_t pairs[65536];
@@ -177,7 +176,7 @@ size_t tfs_rbx_base64_size(size_t bytes)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-#define TEXT_SIZE 65536 /* that goes to the sink at once */
+#define TEXT_SIZE 65536 /* bytes of text that go to the sink at once */
 
 /* Bytes on their way to lines. */
 struct writer {

@@ -27,7 +27,7 @@ static const uint8_t magic[] = {'<', 'r',  'o',  'b',  'l',  'o',  'x',
 /* Enough for class id, the longest name that matters, and what follows it. */
 #define PEEK 64
 
-/* Nobody has more Terrains; those that are only kept cost memory, too. */
+/* No place has more Terrains; each costs memory. */
 #define TERRAINS_MAX 65535
 
 enum class_kind { CLASS_OTHER, CLASS_TERRAIN, CLASS_REGION };
@@ -37,9 +37,9 @@ struct class
     enum class_kind kind;
     uint32_t count; /* instances; of CLASS_OTHER not known */
     uint32_t first; /* number of the first one among all of its kind */
-    /* So that all instances are looked at once, however often the file has such a property. */
+    /* All instances are looked at once, however often the file has such a property. */
     unsigned kept; /* bit enum tfs_rbx_property: there are values of instances that are only kept */
-    bool old;      /* it was told that terrain of the kind before is there */
+    bool old;      /* noted: it has terrain in the format before SmoothGrid */
     bool shared;   /* its groups are locked by a SharedString */
 };
 
@@ -106,7 +106,8 @@ static int fail_chunk(const struct chunk *chunk, const struct tfs_error *why, st
 
 /* ---- INST and PROP --------------------------------------------------------------------------- */
 
-/* What both begin with. A name that is too long to be one of ours is left empty. */
+/* The fields with which INST and PROP begin. A name that is too long to be one of ours is left
+ * empty. */
 struct head {
     uint32_t class_id;
     struct tfs_span name;

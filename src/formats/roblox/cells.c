@@ -144,8 +144,8 @@ static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
 
 /* ---- from above ------------------------------------------------------------------------------ */
 
-/* What the engine shows where a place sets no colours of its own; a little lighter where it would
- * be lost in the shade. */
+/* The engine's colours where a place sets none; a little lighter where a colour would be lost in
+ * the shade. */
 static const uint32_t colours[TFS_RBX_NAMED_MATERIALS] = {
     0x000000, 0x2f7f95, 0x6f8b45, 0x5d7a72, 0x9b9789, 0x8a563e, 0xcdb987, 0x9a784f,
     0x6c7074, 0x76b3dc, 0xe6ebf2, 0xa86c52, 0x5a4636, 0x3f3f4a, 0x75653f, 0xd8863f,

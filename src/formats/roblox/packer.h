@@ -11,7 +11,8 @@
 #define TFS_RBX_REACH     65535 /* of a match, backwards */
 #define TFS_RBX_TABLE_LOG 12
 
-/* Literals, then a copy of what lies `offset` before them; the last one of a block has no copy. */
+/* Literals, then a copy of the bytes `offset` before its place; the last sequence of a block has no
+ * copy. */
 struct tfs_rbx_sequence {
     uint64_t literals, length; /* how many of each; length 0: the last one */
     uint32_t offset;

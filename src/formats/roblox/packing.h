@@ -22,7 +22,7 @@ struct tfs_rbx_packed {
 /* No payload may be larger, unpacked. */
 #define TFS_RBX_PAYLOAD_MAX (UINT32_C(256) << 20)
 
-/* What a payload of `packed_size` bytes is, 0 meaning stored, that begins like this. */
+/* How a payload of `packed_size` bytes (0: stored) that begins like this is packed. */
 enum tfs_rbx_packing tfs_rbx_packing_of(uint32_t packed_size, struct tfs_span bytes);
 const char *tfs_rbx_packing_name(enum tfs_rbx_packing packing);
 
@@ -38,7 +38,7 @@ void tfs_rbx_unpacker_release(struct tfs_rbx_unpacker *u);
 int tfs_rbx_unpack_head(struct tfs_rbx_unpacker *u, const struct tfs_rbx_packed *packed,
                         uint8_t *head, size_t room, size_t *size, struct tfs_error *err);
 
-/* Can that many bytes come of these, and are they no more than TFS_RBX_PAYLOAD_MAX? */
+/* Can these bytes unpack to the size that they claim, and is that at most TFS_RBX_PAYLOAD_MAX? */
 bool tfs_rbx_size_possible(const struct tfs_rbx_packed *packed);
 
 /* Appends the whole payload: exactly packed->size bytes. EFBIG above TFS_RBX_PAYLOAD_MAX. Nothing

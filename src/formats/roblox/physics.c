@@ -187,8 +187,8 @@ static void set_records(struct chunk_rows *c, struct tfs_span records)
     }
 }
 
-/* The blocks of a chunk, with what each is near to; `kept` is where that is remembered of a chunk
- * that is one block, or NULL. */
+/* Marks the regions that the blocks of a chunk touch. For a chunk that is one block `kept`
+ * remembers them; NULL: nothing does. */
 static int mark_chunk(struct tfs_rbx_marks *marks, const struct tfs_rbx_entry *entry,
                       struct chunk_rows *c, struct tfs_rbx_near *kept, struct tfs_error *err)
 {
@@ -220,8 +220,8 @@ static int mark_chunk(struct tfs_rbx_marks *marks, const struct tfs_rbx_entry *e
     return 0;
 }
 
-/* Where to remember what a chunk is near to; NULL: nowhere. *at is the entry of the memory's
- * terrain to go on from, both being in order. */
+/* Where the regions of a chunk are remembered; NULL: nowhere. *at is the entry of the memory's
+ * terrain to go on from; both are in the same order. */
 static struct tfs_rbx_near *recall(const struct tfs_rbx_physics_memory *memory,
                                    const struct tfs_rbx_entry *entry, size_t *at)
 {
@@ -267,7 +267,7 @@ struct different {
     size_t count;
 };
 
-/* The chunks that are not those of the memory; false: there are too many. */
+/* Finds the chunks that differ from those of the memory; false: too many do. */
 static bool find_different(const struct tfs_rbx_index *old, const struct tfs_rbx_index *new,
                            struct different *different)
 {
@@ -318,7 +318,7 @@ static const struct tfs_rbx_entry *find_entry(const struct tfs_rbx_index *index,
     return NULL;
 }
 
-/* What chunks that differ are near to; those that are gone, to nothing. */
+/* Marks the regions of chunks that differ; a chunk that is gone touches none. */
 static int look_at_different(const struct tfs_rbx_index *now, struct different *different,
                              struct tfs_error *err)
 {
@@ -339,7 +339,7 @@ static int look_at_different(const struct tfs_rbx_index *now, struct different *
     return 0;
 }
 
-/* What the chunk that is this block is near to; NULL: there is none. */
+/* The regions that the chunk of this block touches; NULL: there is no chunk. */
 static const struct tfs_rbx_near *near_of(const struct tfs_rbx_physics_memory *memory,
                                           const struct different *different,
                                           struct tfs_rbx_block block)
@@ -354,7 +354,7 @@ static const struct tfs_rbx_near *near_of(const struct tfs_rbx_physics_memory *m
     return old == NULL ? NULL : &memory->near[old - memory->terrain->entries];
 }
 
-/* All that is said of one block. */
+/* All regions of one block, touched by it and its neighbours. */
 static uint64_t join_around(const struct tfs_rbx_physics_memory *memory,
                             const struct different *different, struct tfs_rbx_block block)
 {
@@ -409,7 +409,7 @@ static int merge_marks(const struct tfs_rbx_physics_memory *memory,
     return err->code;
 }
 
-/* Finds out about the terrain of the memory what is not known yet. */
+/* Completes the memory for its terrain. */
 static int remember(struct tfs_rbx_physics_memory *memory, struct tfs_error *err)
 {
     struct tfs_rbx_marks marks = {0};
@@ -430,8 +430,8 @@ static int remember(struct tfs_rbx_physics_memory *memory, struct tfs_error *err
     return 0;
 }
 
-/* What is said of the blocks around chunks that are not those of the memory: 1; 0: there are too
- * many, or chunks are no blocks. */
+/* The marks of blocks around chunks that differ from the memory: 1; 0: too many differ, or chunks
+ * are no blocks. */
 static int recall_around(const struct tfs_rbx_index *now, struct tfs_rbx_physics_memory *memory,
                          struct tfs_rbx_marks *around, struct tfs_error *err)
 {
@@ -447,7 +447,7 @@ static int recall_around(const struct tfs_rbx_index *now, struct tfs_rbx_physics
     return 1;
 }
 
-/* The marks of a terrain, by what is remembered of one that is nearly the same. */
+/* The marks of a terrain, computed from those of one that is nearly the same. */
 static int recall_marks(const struct tfs_rbx_index *now, struct tfs_rbx_physics_memory *memory,
                         struct tfs_rbx_marks *marks, struct tfs_error *err)
 {

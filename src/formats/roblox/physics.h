@@ -10,9 +10,9 @@
 /* Is this a value of the version that tfs_rbx_physics_encode writes, or none yet? */
 bool tfs_rbx_physics_known(struct tfs_span value);
 
-/* What encoding found out about the chunks of one terrain, so that the next time only those that
- * differ are looked at: a commit then costs what was edited. Zero-initialised but for `terrain`,
- * which must stay; to be released. */
+/* What encoding found out about the chunks of one terrain, so that a commit costs what was edited:
+ * only chunks that differ are looked at the next time. Zero-initialised but for `terrain`, which
+ * must stay; to be released. */
 struct tfs_rbx_physics_memory {
     const struct tfs_rbx_index *terrain;
     struct tfs_rbx_near *near;  /* by entry; NULL until it is first needed */
@@ -22,8 +22,8 @@ struct tfs_rbx_physics_memory {
 
 void tfs_rbx_physics_memory_release(struct tfs_rbx_physics_memory *memory);
 
-/* Has the PhysicsGrid of a terrain the regions of that of memory->terrain? 1 or 0; 0 also where
- * that is not cheap to know. */
+/* Does the terrain touch the same regions as memory->terrain: 1 or 0? 0 also where finding out is
+ * not cheap. */
 int tfs_rbx_physics_same(const struct tfs_rbx_index *terrain, struct tfs_rbx_physics_memory *memory,
                          struct tfs_error *err);
 

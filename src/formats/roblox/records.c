@@ -32,7 +32,7 @@ static int fail_cut_off(size_t cells, uint32_t log2, size_t offset, struct tfs_e
 
 #define SINGLES 4 /* records of one cell, each a flag and an occupancy */
 
-/* Ground that was sculpted has long rows of them. */
+/* Are these SINGLES records of one cell each? Sculpted ground has long rows of them. */
 static bool are_singles(const uint8_t *at)
 {
     uint64_t flags, kinds, single;
@@ -70,8 +70,8 @@ static void skip_records(struct tfs_cursor *c, size_t total, size_t *done)
     *done = cells;
 }
 
-/* Gives cells of one value, of the planes that are wanted; there is room for so many. Short runs by
- * eight: the next ones get those that are too many over again. */
+/* Fills cells of the wanted planes with one value. A short run writes eight at once; the next run
+ * overwrites those that are too many. */
 static void fill(const struct tfs_rbx_planes *planes, size_t at, size_t room,
                  struct tfs_rbx_run run)
 {

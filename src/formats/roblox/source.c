@@ -15,7 +15,7 @@
 #include "base/array.h"
 #include "formats/roblox/source_write.h"
 
-/* Nobody has more TerrainRegions; a group costs memory even when its instance is a few bits. */
+/* No place has more TerrainRegions; each costs memory, even if its instance is a few bits. */
 #define GROUPS_MAX 65536
 
 #define GROUP_NAME 48
@@ -46,7 +46,7 @@ int tfs_rbx_add_holder(struct tfs_rbx_source *source, struct tfs_rbx_holder hold
     return 0;
 }
 
-/* Is nothing known to be in the group that we show? */
+/* Has the group no SmoothGrid that can be shown? */
 static bool lacks_grid(const struct tfs_rbx_group *group)
 {
     return group->lock == TFS_RBX_NO_GRID || group->lock == TFS_RBX_CLUSTER_GRID;
@@ -298,7 +298,7 @@ static int read_grid(struct tfs_rbx_source *source, uint32_t group, struct tfs_f
     return err->code;
 }
 
-/* The cache beside the voxels has to be written with them, or they cannot be written at all. */
+/* PhysicsGrid must be written with the voxels; where it cannot be, neither can they. */
 static void check_physics(struct tfs_rbx_source *source)
 {
     uint32_t physics = source->groups[0].physics;

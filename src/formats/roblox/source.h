@@ -42,7 +42,7 @@ enum tfs_rbx_lock {
     TFS_RBX_OPEN,
     TFS_RBX_NO_INSTANCE,     /* the file has no Terrain */
     TFS_RBX_NO_GRID,         /* the instance has no SmoothGrid */
-    TFS_RBX_CLUSTER_GRID,    /* but terrain of the kind before, which Studio converts */
+    TFS_RBX_CLUSTER_GRID,    /* but terrain in the format before, which Studio converts */
     TFS_RBX_SHARED_STRING,   /* a value is stored in another way than as a byte string */
     TFS_RBX_UNKNOWN_PHYSICS, /* PhysicsGrid of another version */
 };
@@ -106,7 +106,7 @@ int tfs_rbx_add_group(struct tfs_rbx_source *source, enum tfs_rbx_lock lock, str
 /* Says so when there is more than the one Terrain that is shown. */
 int tfs_rbx_note_terrains(struct tfs_facts *facts, uint32_t terrains, struct tfs_error *err);
 
-/* Is it terrain of the kind before SmoothGrid? A group that has it is locked by that, unless there
+/* Is this a property of terrain in the format before SmoothGrid? It locks its group, unless there
  * is a SmoothGrid, too. */
 bool tfs_rbx_is_old_property(struct tfs_span name);
 void tfs_rbx_note_old(struct tfs_rbx_source *source, uint32_t group);

@@ -59,8 +59,8 @@ static int changes_create(const struct tfs_rbx_source *source, const struct tfs_
     return 0;
 }
 
-/* Are the chunks those that were read, each where it was? Said by the memory they lie in; an edited
- * one may still have come to be the same. */
+/* Are all chunks the memory that was read, each in its place? False also for a chunk that was
+ * edited and became the same again. */
 static bool group_untouched(const struct tfs_rbx_source *source, const struct tfs_doc *doc,
                             uint32_t group)
 {
@@ -151,7 +151,7 @@ static int change_physics(struct tfs_rbx_source *source, struct tfs_rbx_changes 
 
 /* ---- all changes ----------------------------------------------------------------------------- */
 
-/* What is written must not be more than is read. */
+/* Refuses to write more than would be read. */
 static int check_size(const struct tfs_rbx_source *source, const struct tfs_rbx_changes *changes,
                       uint64_t limit, struct tfs_error *err)
 {

@@ -18,11 +18,12 @@
 #include "base/array.h"
 #include "formats/roblox/packer.h"
 
-#define SURE    (TFS_RBX_REACH + 1024) /* so long the same sequences: the same is remembered */
-#define WARM_UP (4u << 16)             /* so long before a difference the packer begins */
-#define WORTH   (8u << 16)             /* stretches that are shorter are packed again */
-#define APART   (1u << 16)             /* places of an index */
-#define SMALL   (1u << 20)             /* payloads that are packed as a whole */
+/* After so many bytes of equal sequences both packers remember the same. */
+#define SURE    (TFS_RBX_REACH + 1024)
+#define WARM_UP (4u << 16) /* the packer begins so many bytes before a difference */
+#define WORTH   (8u << 16) /* stretches that are shorter are packed again */
+#define APART   (1u << 16) /* places of an index */
+#define SMALL   (1u << 20) /* payloads that are packed as a whole */
 
 void tfs_rbx_block_index_release(struct tfs_rbx_block_index *index)
 {
@@ -261,8 +262,8 @@ static int pack_on(struct splicer *s, size_t next, size_t *in, struct tfs_error 
                : 1;
 }
 
-/* What of the old block goes on, from where the packer met it in a stretch: to the end (1), or
- * until a packer takes over (2). 0: none can. */
+/* Copies from the old block, from where the packer met it in a stretch: to the end (1), or until
+ * the packer must take over (2). 0: nothing can be copied. */
 static int copy_on(struct splicer *s, const struct stretch *in, struct tfs_error *err)
 {
     struct tfs_rbx_splice_piece piece = {.old = true};
