@@ -148,8 +148,7 @@ static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
     (void)store;
     pthread_mutex_lock(&s->lock);
     const int64_t now = tfs_now_ms();
-    const int64_t next =
-        tfs_sooner(tfs_rest_tick(branch, now, last), tfs_ops_begin_quiet(s, now));
+    const int64_t next = tfs_sooner(tfs_rest_tick(branch, now, last), tfs_ops_begin_quiet(s, now));
     pthread_mutex_unlock(&s->lock);
     tell_stale(branch);
     return next;
