@@ -25,19 +25,24 @@ START_TEST(session_full_disk_is_told_to_close_and_the_edit_waits)
 }
 END_TEST
 
-START_TEST(session_failed_name_operations_are_undone)
+START_TEST(session_failed_name_operations_wait_for_the_next_commit)
 {
     struct tfs_attr attr;
     fake_disk.fail = -EIO;
     ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), -EIO);
-    ck_assert(!exists("chunks/5_0_0"));
+    ck_assert(exists("chunks/5_0_0"));
     ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/6_0_0"), -EIO);
-    ck_assert_str_eq(cat("chunks/1_0_0/text.txt"), "one");
-    ck_assert(!exists("chunks/6_0_0"));
+    ck_assert_str_eq(cat("chunks/6_0_0/text.txt"), "one");
+    ck_assert(!exists("chunks/1_0_0"));
     ck_assert_int_eq(put("t", "abc"), 0);
-    ck_assert_int_eq(rename_path("t", "chunks/1_0_0/text.txt"), -EIO);
-    ck_assert_str_eq(cat("chunks/1_0_0/text.txt"), "one");
+    ck_assert_int_eq(rename_path("t", "chunks/0_0_0/text.txt"), -EIO);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "abc");
     ck_assert_str_eq(cat("t"), "abc");
+    fake_disk.fail = 0;
+    ck_assert_int_eq(sync_directory("chunks"), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "abc");
+    ck_assert_str_eq(fake_blob(save->doc, 6), "one|note");
+    ck_assert_int_eq(tfs_session_finish(session), 0);
 }
 END_TEST
 
@@ -291,7 +296,7 @@ END_TEST
 
 static const TTest *const *const tests[] = {
     &session_full_disk_is_told_to_close_and_the_edit_waits,
-    &session_failed_name_operations_are_undone,
+    &session_failed_name_operations_wait_for_the_next_commit,
     &session_unsaved_edits_are_kept_beside_the_save,
     &session_staged_edits_are_forced_by_fsync,
     &session_reloads_a_changed_save_without_edits,

@@ -302,21 +302,6 @@ START_TEST(session_removal_and_edit_wait_together_for_a_full_disk)
 }
 END_TEST
 
-START_TEST(session_removal_waits_on_when_what_took_it_along_is_undone)
-{
-    open_without_rest();
-    ck_assert_int_eq(put("t", "new"), 0);
-    ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
-    fake_disk.fail = -ENOSPC;
-    ck_assert_int_eq(rename_path("t", "chunks/1_0_0/text.txt"), -ENOSPC);
-    ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/9_0_0"), -ENOSPC);
-    ck_assert_str_eq(cat("t"), "new");
-    check_removal_waits("one|note");
-    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "later"), 0);
-    ck_assert_str_eq(fake_blob(save->doc, 1), "later");
-}
-END_TEST
-
 static const struct tfs_container *real;
 static void (*before_commit)(void); /* once; NULL: nothing */
 
@@ -352,27 +337,6 @@ static void open_blob(void)
     opened->container = &failing;
     open_save_with(opened, (struct tfs_session_options){.linger_ms = 3600000});
 }
-
-/* The rename is undone: the occupancy that its chunk had no place for before has none again. */
-START_TEST(session_keeps_values_of_a_new_chunk_when_what_took_them_is_undone)
-{
-    struct tfs_attr attr;
-
-    scratch_setup();
-    open_blob();
-    ck_assert_int_eq(make_directory("chunks/5_5_5", &attr), 0);
-    ck_assert_int_eq(put("chunks/5_5_5/occupancy.txt", "fill 100\n"), 0);
-    ck_assert_int_eq(put("t", "fill 2\n"), 0);
-    fake_disk.fail = -ENOSPC;
-    ck_assert_int_eq(rename_path("t", "chunks/5_5_5/materials.txt"), -ENOSPC);
-    fake_disk.fail = 0;
-    ck_assert_int_eq(rename_path("t", "chunks/5_5_5/materials.txt"), 0);
-    ck_assert_str_eq(cat("chunks/5_5_5/occupancy.txt"), "fill 100\n");
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){0});
-    scratch_teardown();
-}
-END_TEST
 
 static struct tfs_handle *second_handle;
 static struct answer second_answer;
@@ -438,16 +402,6 @@ START_TEST(session_removed_file_that_stays_open_has_a_cap)
 }
 END_TEST
 
-START_TEST(session_undone_operation_leaves_nothing_unsaved)
-{
-    struct tfs_attr attr;
-    fake_disk.fail = -ENOSPC;
-    ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), -ENOSPC);
-    ck_assert_int_eq(rename_path("chunks/1_0_0", "chunks/6_0_0"), -ENOSPC);
-    ck_assert_int_eq(tfs_session_finish(session), 0);
-}
-END_TEST
-
 static struct answer first_made, second_made;
 
 static void ask_for_directory(const char *path, struct answer *a)
@@ -464,26 +418,6 @@ static void make_two_directories(void)
     ask_for_directory("chunks/5_0_0", &first_made);
     ask_for_directory("chunks/6_0_0", &second_made);
 }
-
-static void make_two_directories_on_a_full_disk(void)
-{
-    make_two_directories();
-    fake_disk.fail = -ENOSPC;
-}
-
-START_TEST(session_operations_that_fail_together_leave_nothing_unsaved)
-{
-    fake_disk.during[FAKE_PUT] = make_two_directories_on_a_full_disk;
-    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "zero"), 0); /* what it says already */
-    ck_assert_int_eq(answer_wait(&first_made), -ENOSPC);
-    ck_assert_int_eq(answer_wait(&second_made), -ENOSPC);
-    fake_disk.fail = 0;
-    ck_assert_str_eq(list("chunks"), ". .. 0_0_0 1_0_0 -2_3_4 ");
-    ck_assert_int_eq(sync_directory("chunks"), 0);
-    ck_assert_int_eq(tfs_session_finish(session), 0);
-    ck_assert_int_eq(fake_disk.commits, 0);
-}
-END_TEST
 
 START_TEST(session_operations_that_come_together_share_a_commit)
 {
@@ -525,13 +459,9 @@ static const TTest *const *const tests[] = {
     &session_removal_of_an_optional_file_moves_with_its_chunk,
     &session_removal_that_is_refused_does_not_hold_up_an_edit,
     &session_removal_and_edit_wait_together_for_a_full_disk,
-    &session_removal_waits_on_when_what_took_it_along_is_undone,
-    &session_keeps_values_of_a_new_chunk_when_what_took_them_is_undone,
     &session_keeps_values_of_a_new_chunk_when_two_edits_of_it_are_set_aside,
     &session_full_scratch_leaves_a_file_that_was_to_be_moved_away,
     &session_removed_file_that_stays_open_has_a_cap,
-    &session_undone_operation_leaves_nothing_unsaved,
-    &session_operations_that_fail_together_leave_nothing_unsaved,
     &session_operations_that_come_together_share_a_commit,
     &session_move_onto_a_chunk_that_came_from_outside_is_refused,
 };

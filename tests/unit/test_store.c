@@ -343,79 +343,16 @@ START_TEST(store_tells_a_close_that_the_edit_of_another_could_not_be_written)
 }
 END_TEST
 
-/* ---- taking edits back ----------------------------------------------------------------------- */
-
-START_TEST(store_takes_an_operation_back_that_could_not_be_written)
+START_TEST(store_keeps_an_operation_that_could_not_be_written_for_the_next_commit)
 {
-    struct set_job make = {.job.undo = true, .x = 5, .blob = "five"};
+    struct set_job make = {.job.of_shown = true, .x = 5, .blob = "five"};
     fake_disk.fail = -ENOSPC;
     submit(&make);
     ck_assert_int_eq(answer_of(&make), -ENOSPC);
-    ck_assert_str_eq(shown(5), "");
-    ck_assert(!tfs_store_unsaved(store));
-}
-END_TEST
-
-START_TEST(store_takes_an_operation_back_from_under_a_later_edit)
-{
-    held[0] = (struct set_job){.job.undo = true, .x = 5, .blob = "five"};
-    held[1] = (struct set_job){.x = 0, .blob = "kept"};
-    fake_disk.during[FAKE_COMMIT] = submit_held;
-    ck_assert_int_eq(set_chunk(1, "first"), 0);
-    ck_assert_int_eq(answer_of(&held[0]), 0);
-    fake_disk.fail = -ENOSPC;
-    held[0] = (struct set_job){.job.undo = true, .x = 6, .blob = "six"};
-    held[1] = (struct set_job){.x = 0, .blob = "later"};
-    fake_disk.during[FAKE_COMMIT] = submit_held;
-    ck_assert_int_eq(set_chunk(1, "second"), -ENOSPC);
-    ck_assert_int_eq(answer_of(&held[0]), -ENOSPC);
-    ck_assert_int_eq(answer_of(&held[1]), -ENOSPC);
     ck_assert_str_eq(shown(5), "five");
-    ck_assert_str_eq(shown(6), "");
-    ck_assert_str_eq(shown(0), "later");
-}
-END_TEST
-
-static uint32_t slot_of(int x)
-{
-    struct tfs_doc *doc = snapshot();
-    const struct tfs_chunk *chunk = tfs_doc_find(doc, (struct tfs_key){.x = x});
-    uint32_t slot = chunk != NULL ? chunk->slot : TFS_SLOT_NONE;
-    tfs_doc_unref(doc);
-    return slot;
-}
-
-/* Its id may still be known. */
-START_TEST(store_gives_the_slot_of_an_undone_chunk_to_no_other)
-{
-    struct set_job make = {.job.undo = true, .x = 5, .blob = "five"};
-    struct tfs_key key;
-    uint32_t slots = tfs_store_slots(store);
-    fake_disk.fail = -ENOSPC;
-    submit(&make);
-    ck_assert_int_eq(answer_of(&make), -ENOSPC);
     fake_disk.fail = 0;
-    ck_assert(!tfs_store_key(store, slots, &key));
-    ck_assert_int_eq(set_chunk(6, "six"), 0);
-    ck_assert_uint_eq(slot_of(6), slots + 1);
-    ck_assert(tfs_store_key(store, slots + 1, &key));
-    ck_assert_int_eq(key.x, 6);
-    ck_assert(!tfs_store_key(store, slots, &key));
-}
-END_TEST
-
-START_TEST(store_gives_the_slot_of_an_undone_chunk_to_none_that_comes_from_outside)
-{
-    struct set_job make = {.job.undo = true, .x = 5, .blob = "five"};
-    uint32_t slots = tfs_store_slots(store);
-    fake_disk.fail = -ENOSPC;
-    submit(&make);
-    ck_assert_int_eq(answer_of(&make), -ENOSPC);
-    fake_disk.fail = 0;
-    outside_change(7, "theirs");
     ck_assert_int_eq(barrier(), 0);
-    ck_assert_str_eq(shown(7), "theirs");
-    ck_assert_uint_eq(slot_of(7), slots + 1);
+    ck_assert_str_eq(fake_blob(save->doc, 5), "five");
 }
 END_TEST
 
@@ -452,7 +389,7 @@ static void restart_on_disk(struct tfs_store_options options)
 START_TEST(store_sets_an_edit_aside_when_another_program_was_faster)
 {
     restart_on_disk((struct tfs_store_options){0});
-    struct set_job ours = {.job.undo = true, .blob = "ours"};
+    struct set_job ours = {.job.of_shown = true, .blob = "ours"};
     outside_change(1, "theirs");
     submit(&ours);
     ck_assert_int_eq(answer_of(&ours), -ESTALE);
@@ -680,10 +617,7 @@ static const TTest *const *const tests[] = {
     &store_stages_edits_until_a_barrier,
     &store_keeps_an_edit_that_could_not_be_written_and_writes_it_later,
     &store_tells_a_close_that_the_edit_of_another_could_not_be_written,
-    &store_takes_an_operation_back_that_could_not_be_written,
-    &store_takes_an_operation_back_from_under_a_later_edit,
-    &store_gives_the_slot_of_an_undone_chunk_to_no_other,
-    &store_gives_the_slot_of_an_undone_chunk_to_none_that_comes_from_outside,
+    &store_keeps_an_operation_that_could_not_be_written_for_the_next_commit,
     &store_reads_a_changed_save_again_when_nothing_is_lost_by_it,
     &store_sets_an_edit_aside_when_another_program_was_faster,
     &store_sets_edits_of_its_journal_aside_when_another_program_was_faster,

@@ -227,7 +227,7 @@ static struct set_job set_chunk(int x, const char *blob)
 
 static struct set_job make_chunk(int x, const char *blob)
 {
-    struct set_job set = {.x = x, .blob = blob, .job.undo = true};
+    struct set_job set = {.x = x, .blob = blob};
 
     submit(&set);
     answer_of(&set);
@@ -255,42 +255,6 @@ START_TEST(journal_that_others_removed_is_made_anew_before_the_answer)
     struct set_job second = set_chunk(1, "b");
     ck_assert_int_eq(second.result, 0);
     ck_assert_str_eq(second.journal, "0=a 1=b");
-}
-END_TEST
-
-/* Neither the journal nor the save can take it: what was told before stays. */
-START_TEST(operation_that_was_taken_back_is_not_in_the_journal_when_the_answer_comes)
-{
-    ck_assert_int_eq(set_chunk(0, "a").result, 0);
-    fake_disk.fail = -EIO;
-    data_syncs_fail = 3; /* the journal, the one in its place, and again behind the save */
-    struct set_job made = make_chunk(5, "five");
-    ck_assert_int_eq(made.result, -EIO);
-    ck_assert_str_eq(made.journal, "0=a 1=one|note");
-}
-END_TEST
-
-/* The new journal has its name, but the directory could not be made durable. */
-START_TEST(operation_that_was_taken_back_is_not_in_a_journal_that_was_just_made)
-{
-    fake_disk.fail = -EIO;
-    directory_syncs_fail = 4; /* twice, and of its removal */
-    struct set_job made = make_chunk(5, "five");
-    ck_assert_int_eq(made.result, -EIO);
-    ck_assert_str_eq(made.journal, "none");
-    ck_assert(!tfs_store_unsaved(store));
-}
-END_TEST
-
-START_TEST(operation_that_was_taken_back_is_not_in_a_journal_that_replaced_another)
-{
-    ck_assert_int_eq(set_chunk(0, "a").result, 0);
-    fake_disk.fail = -EIO;
-    data_syncs_fail = 1;
-    directory_syncs_fail = 2;
-    struct set_job made = make_chunk(5, "five");
-    ck_assert_int_eq(made.result, -EIO);
-    ck_assert_str_eq(made.journal, "0=a 1=one|note");
 }
 END_TEST
 
@@ -414,18 +378,6 @@ START_TEST(auto_keeps_in_the_journal_what_the_save_cannot_take)
 }
 END_TEST
 
-START_TEST(auto_takes_an_operation_back_that_neither_save_nor_journal_takes)
-{
-    start_auto();
-    fake_disk.fail = -ENOSPC;
-    data_syncs_fail = 1;
-    struct set_job made = make_chunk(5, "five");
-    ck_assert_int_lt(made.result, 0);
-    ck_assert_str_eq(made.journal, "none");
-    ck_assert(!tfs_store_unsaved(store));
-}
-END_TEST
-
 /* ---- while the save is written --------------------------------------------------------------- */
 
 static struct set_job during[3];
@@ -486,7 +438,7 @@ static void fail_during_rewrite(void)
 /* Its edit is in the journal, because that of another is. */
 START_TEST(rewrite_that_fails_takes_nothing_back_that_the_journal_took)
 {
-    struct set_job made = {.x = 5, .blob = "five", .job.undo = true};
+    struct set_job made = {.x = 5, .blob = "five"};
 
     start_auto();
     during[0] = (struct set_job){.x = 1, .blob = "b"};
@@ -765,16 +717,12 @@ static Suite *suite(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, journal_whose_sync_failed_is_replaced_before_the_answer);
     tcase_add_test(c, journal_that_others_removed_is_made_anew_before_the_answer);
-    tcase_add_test(c, operation_that_was_taken_back_is_not_in_the_journal_when_the_answer_comes);
-    tcase_add_test(c, operation_that_was_taken_back_is_not_in_a_journal_that_was_just_made);
-    tcase_add_test(c, operation_that_was_taken_back_is_not_in_a_journal_that_replaced_another);
     tcase_add_test(c, auto_writes_an_edit_that_comes_alone_into_the_save);
     tcase_add_test(c, auto_puts_a_burst_into_the_journal_and_writes_the_save_when_it_pauses);
     tcase_add_test(c, auto_writes_the_save_under_a_burst_that_does_not_end);
     tcase_add_test(c, auto_writes_a_large_edit_into_the_save_at_once);
     tcase_add_test(c, auto_barrier_brings_the_save_up_to_date);
     tcase_add_test(c, auto_keeps_in_the_journal_what_the_save_cannot_take);
-    tcase_add_test(c, auto_takes_an_operation_back_that_neither_save_nor_journal_takes);
     tcase_add_test(c, rewrite_does_not_hold_up_an_edit);
     tcase_add_test(c, rewrite_is_followed_by_another_for_a_barrier_behind_a_later_edit);
     tcase_add_test(c, rewrite_that_fails_takes_nothing_back_that_the_journal_took);

@@ -215,7 +215,7 @@ START_TEST(move_that_a_failing_disk_took_back_leaves_the_chunk_in_one_place)
     sem_init(&more_answered, 0, 0);
     move_result = -1;
     for (int n = 0; move_result != 0 || n < 20; n++) {
-        struct tfs_job job = {.kind = &move_kind, .saves = true, .undo = true};
+        struct tfs_job job = {.kind = &move_kind, .saves = true, .of_shown = true};
         make_zone();
         open_zone(TFS_LOCK_EXCLUSIVE);
         ck_assert_int_eq(tfs_store_open(save, &options, &client, &store, &err), 0);
@@ -336,7 +336,7 @@ START_TEST(region_that_nobody_asked_for_is_read_when_others_were_written)
     sem_init(&answered, 0, 0);
     sem_init(&more_answered, 0, 0);
     for (int n = 0; !moved || n < 20; n++) {
-        struct tfs_job move = {.kind = &move_kind, .saves = true, .undo = true},
+        struct tfs_job move = {.kind = &move_kind, .saves = true, .of_shown = true},
                        edit_late = {.kind = &late_kind, .saves = true};
         open_store_later();
         late_shown = false;

@@ -244,8 +244,10 @@ static void settle_chunk(struct tfs_job *job)
 
     if (made && job->result == 0)
         answer_make(work);
-    else if ((made && job->edited) || (removed && job->result == 0))
+    else if (job->edited && (job->undone ? made : removed))
         forget_names(work);
+    else if (made && job->edited)
+        work->work.begins = &work->node;
 }
 
 static const struct tfs_job_kind chunk_kind = {apply_chunk, settle_chunk};
@@ -260,8 +262,7 @@ int tfs_ops_chunk(struct tfs_branch *branch, enum tfs_chunk_verb verb, const str
     work->verb = verb;
     work->node = *chunk;
     work->to = to;
-    work->work.job.undo = true;
-    work->work.job.anew = verb != TFS_CHUNK_REMOVE;
+    work->work.job.of_shown = verb == TFS_CHUNK_REMOVE;
     tfs_work_submit(&work->work);
     return -EINPROGRESS;
 }

@@ -72,7 +72,7 @@ static int onto_file(struct tfs_session *s, struct renaming *r)
     }
     work->to = *to;
     work->work.job.saves = true;
-    work->work.job.undo = true;
+    work->work.job.of_shown = true;
     tfs_work_submit(&work->work);
     return -EINPROGRESS;
 }

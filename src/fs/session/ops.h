@@ -315,7 +315,7 @@ int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all);
 int tfs_ops_validate(struct tfs_work *work, const struct tfs_node *node, struct tfs_span text,
                      struct tfs_error *err);
 
-/* Its edit was taken back: values of a chunk just made are as they were before. */
+/* Its edit was set aside: values of a chunk just made are as they were before. */
 void tfs_ops_undone(struct tfs_work *work);
 
 enum tfs_chunk_verb { TFS_CHUNK_MAKE, TFS_CHUNK_REMOVE, TFS_CHUNK_MOVE };

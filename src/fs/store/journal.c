@@ -349,15 +349,6 @@ void tfs_store_journal_settle(struct tfs_store *store)
     let_go(store);
 }
 
-void tfs_store_journal_take_back(struct tfs_store *store)
-{
-    struct tfs_error err = {0};
-
-    if (is_possible(store) && store->journal_state != TFS_JOURNAL_ABSENT &&
-        tfs_store_differs(store) && tfs_store_journal_add(store, &err) < 0)
-        tfs_store_log(store, &err);
-}
-
 void tfs_store_journal_close(struct tfs_store *store)
 {
     tfs_store_journal_settle(store);

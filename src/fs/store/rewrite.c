@@ -109,8 +109,8 @@ static void set_saved(struct tfs_store *store, struct tfs_doc *doc, bool all)
     pthread_mutex_unlock(&store->lock);
 }
 
-/* Of several files some were written before one failed. What is shown, also once the edits of a
- * caller are taken back, has to be brought to those, too. */
+/* Of several files some were written before one failed: what is shown has to be brought to those,
+ * too. */
 static void set_reached(struct tfs_store *store)
 {
     pthread_mutex_lock(&store->io);

@@ -1,7 +1,7 @@
 /*
  * What a store is made of. Private to its files, each of which calls only those before it:
  *
- *   store.c     edits, publishing, taking edits back
+ *   store.c     edits, publishing
  *   rebase.c    what edits made, on another document
  *   conflict.c  changes of the save by other programs
  *   complete.c  chunks that are read later
@@ -127,8 +127,6 @@ int tfs_store_reserve(struct tfs_store *store, const struct tfs_doc *doc, struct
 void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, bool reread);
 /* The same of one that says what the shown one does, and more, as save->doc does by now. */
 void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc);
-/* Takes an edit back whose commit failed; it stays where later edits stand on it. */
-void tfs_store_undo(struct tfs_store *store, struct tfs_job *job);
 void tfs_store_log(struct tfs_store *store, const struct tfs_error *err);
 
 /* ---- rebase.c ---- */
@@ -169,8 +167,6 @@ void tfs_store_keep_unsaved(struct tfs_store *store);
 bool tfs_store_journals(const struct tfs_store *store);
 /* Makes what is shown durable in the journal. */
 int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err);
-/* Edits were taken back that it may hold: it says so, before anybody hears of it. */
-void tfs_store_journal_take_back(struct tfs_store *store);
 /* Is what the journal would take now so much that the save might as well be written? */
 bool tfs_store_journal_is_too_much(struct tfs_store *store);
 /* It is so large that the save should follow now. */

@@ -1,6 +1,6 @@
 /*
- * Documents of a store: edits, publishing, and taking edits back. What the
- * edits are is not known here; nor when they are committed (thread.c).
+ * Documents of a store: edits and publishing. What the edits are is not known here; nor when they
+ * are committed (thread.c).
  */
 #include "fs/store/store.h"
 
@@ -226,8 +226,6 @@ void tfs_job_release(struct tfs_job *job)
     tfs_buf_release(&job->new_names);
 }
 
-/* ---- taking an edit back --------------------------------------------------------------------- */
-
 static int differs(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     (void)arg;
@@ -239,90 +237,4 @@ static int differs(void *arg, const struct tfs_chunk *before, const struct tfs_c
 bool tfs_doc_same(const struct tfs_doc *a, const struct tfs_doc *b)
 {
     return tfs_doc_diff(a, b, differs, NULL) == 0 && tfs_blob_equal(a->common, b->common);
-}
-
-struct undoing {
-    struct tfs_edit *edit;
-    struct tfs_error *err;
-};
-
-static int undo_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    struct undoing *u = arg;
-
-    return before != NULL ? tfs_edit_put(u->edit, before, u->err)
-                          : tfs_edit_remove(u->edit, after->key, u->err);
-}
-
-/* Is the chunk still as the edit left it? */
-static int still_edited(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    const struct tfs_store *store = arg;
-    struct tfs_key key = after != NULL ? after->key : before->key;
-
-    return tfs_chunk_same(tfs_doc_find(store->shown, key), after) ? 0 : 1;
-}
-
-/* Bytes that were never read, and that a commit has taken from the disk before it failed, cannot be
- * put back. */
-static int is_lost(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    const struct tfs_store *store = arg;
-
-    (void)after;
-    return before != NULL && (before->flags & TFS_CHUNK_UNREAD_ALL) != 0 &&
-           !tfs_chunk_same(tfs_doc_find(store->saved, before->key), before);
-}
-
-static bool can_undo(struct tfs_store *store, const struct tfs_job *job)
-{
-    return tfs_doc_diff(job->before, job->after, still_edited, store) == 0 &&
-           (job->before->common == job->after->common ||
-            job->after->common == store->shown->common);
-}
-
-/* Back to the very document on disk, when it is the same again: nothing is unsaved then. */
-static struct tfs_doc *or_saved(struct tfs_store *store, struct tfs_doc *doc)
-{
-    if (!tfs_doc_same(doc, store->saved))
-        return doc;
-    tfs_doc_unref(doc);
-    return tfs_doc_ref(store->saved);
-}
-
-/* What the edit made. Names that go with it may stay listed where there is no memory. */
-static struct tfs_doc *recount(struct tfs_store *store, struct tfs_edit *edit)
-{
-    struct tfs_doc *doc = tfs_edit_finish(edit);
-    struct tfs_error ignored = {0};
-    struct tfs_buf names = {0};
-
-    if (doc != store->shown)
-        tfs_new_names_find(store->save, store->shown, doc, TFS_NEW_NAMES_LOOK, &names, &ignored);
-    tfs_buf_release(&names);
-    return doc;
-}
-
-void tfs_store_undo(struct tfs_store *store, struct tfs_job *job)
-{
-    struct tfs_edit edit;
-    struct tfs_error err = {0};
-    struct undoing u = {&edit, &err};
-    /* With nothing on top of it the document before is at hand, which needs no memory. */
-    if (!job->edited || tfs_doc_diff(job->before, job->after, is_lost, store) != 0)
-        return;
-    if (job->after == store->shown) {
-        tfs_store_publish(store, tfs_doc_ref(job->before), false);
-        job->undone = true;
-        return;
-    }
-    if (!can_undo(store, job) || tfs_store_edit(store, &edit, &err) < 0)
-        return;
-    int result = tfs_doc_diff(job->before, job->after, undo_chunk, &u);
-    if (job->before->common != job->after->common)
-        tfs_edit_common(&edit, job->before->common);
-    if (result == 0)
-        tfs_store_publish(store, or_saved(store, recount(store, &edit)), false);
-    job->undone = result == 0;
-    tfs_edit_release(&edit);
 }

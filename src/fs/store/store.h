@@ -36,12 +36,11 @@ struct tfs_job {
     const struct tfs_job_kind *kind;
     bool barrier;                /* the save must be on disk, whatever the commit mode is */
     bool saves;                  /* a commit at close is its business, whatever made the edit */
-    bool undo;                   /* a failed commit takes the edit back: the operation failed */
-    bool anew;                   /* it is for whatever the save says now: no edit of what it said */
+    bool of_shown;               /* it is for what is shown, and not for what others wrote since */
     const struct tfs_key *reads; /* it reads this chunk and makes no edit; NULL: all else */
     int result;
     bool edited;                    /* the shown document changed */
-    bool undone;                    /* and was taken back */
+    bool undone;                    /* and was set aside */
     struct tfs_doc *before, *after; /* if edited */
     struct tfs_buf new_names;       /* printed: formats/views/new_names.h */
 };

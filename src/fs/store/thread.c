@@ -72,17 +72,12 @@ struct durability {
     int saved, accepted;
 };
 
-static void finish_job(struct tfs_store *store, struct tfs_job *job, struct durability done)
+static void finish_job(struct tfs_job *job, struct durability done)
 {
     const int result = job->barrier ? done.saved : wants_durable(job) ? done.accepted : 0;
 
-    if (job->result == 0 && result < 0) {
+    if (job->result == 0)
         job->result = result;
-        if (job->undo && tfs_store_differs(store)) /* else the edit is in the document no more */
-            tfs_store_undo(store, job);
-        if (job->undone)
-            tfs_store_journal_take_back(store);
-    }
     if (job->kind->settle != NULL)
         job->kind->settle(job);
 }
@@ -114,7 +109,7 @@ static void finish_rewrite(struct tfs_store *store, int result, const struct tfs
         store->in_rewrite = job->next;
         if (wants_durable(job))
             tfs_pace_edit(&store->pace, tfs_store_now(store), false);
-        finish_job(store, job, outcome);
+        finish_job(job, outcome);
         append_job(done, job);
     }
     if (!tfs_store_differs(store))
@@ -136,8 +131,7 @@ struct set_aside {
 
 /* Those of a list that wait for such edits hear of it, the last one first: each brings back what
  * was before it. */
-static void tell_aside(struct tfs_store *store, struct tfs_job **list,
-                       const struct set_aside *aside, struct tfs_job **done)
+static void tell_aside(struct tfs_job **list, const struct set_aside *aside, struct tfs_job **done)
 {
     struct tfs_job *jobs = *list;
 
@@ -149,7 +143,7 @@ static void tell_aside(struct tfs_store *store, struct tfs_job **list,
             continue;
         }
         jobs->undone = jobs->edited;
-        finish_job(store, jobs, (struct durability){-ESTALE, -ESTALE});
+        finish_job(jobs, (struct durability){-ESTALE, -ESTALE});
         jobs->next = *done;
         *done = jobs;
     }
@@ -162,8 +156,8 @@ static int meet_others(struct tfs_store *store, struct tfs_job **done, struct tf
     const int result = tfs_store_look(store, &aside.edits, err);
 
     if (aside.edits != NULL) {
-        tell_aside(store, &store->in_rewrite, &aside, done);
-        tell_aside(store, &store->after, &aside, done);
+        tell_aside(&store->in_rewrite, &aside, done);
+        tell_aside(&store->after, &aside, done);
     }
     tfs_doc_unref(aside.edits);
     tfs_doc_unref(aside.before);
@@ -255,7 +249,7 @@ static void accept_job(struct tfs_store *store, struct tfs_job *job, enum route 
     }
     if (job->edited && route != TO_SAVE)
         tfs_pace_edit(&store->pace, tfs_store_now(store), unsaved);
-    finish_job(store, job, (struct durability){0, journal});
+    finish_job(job, (struct durability){0, journal});
     append_job(done, job);
 }
 
@@ -299,7 +293,7 @@ static bool is_editing(const struct tfs_store *store, const struct tfs_job *jobs
     bool editing = tfs_container_is_database(store->save->container) && tfs_store_differs(store);
 
     for (const struct tfs_job *job = jobs; job != NULL; job = job->next)
-        editing = editing || (job->undo && !job->anew);
+        editing = editing || job->of_shown;
     return editing;
 }
 
