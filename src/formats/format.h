@@ -427,6 +427,17 @@ void tfs_save_close(struct tfs_save *save);
 /* What views keep with a save; of one that tests made by hand, the rest is theirs. */
 int tfs_save_caches_make(struct tfs_save *save, struct tfs_error *err);
 void tfs_save_caches_free(struct tfs_save *save);
+/* Was it opened for writing? */
+static inline bool tfs_save_is_locked(const struct tfs_save *save)
+{
+    return save->options.lock == TFS_LOCK_EXCLUSIVE;
+}
+
+/* For commit. EROFS: nothing may be written. */
+int tfs_save_check_allowed(const struct tfs_save *save, struct tfs_error *err);
+/* For commit: do the chunks of `doc` that differ from those of save->doc decode? */
+int tfs_save_check_chunks(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_error *err);
+
 /* Its name: that of its options, or the last component of its path. */
 const char *tfs_save_called(const struct tfs_save *save);
 

@@ -102,11 +102,6 @@ static int check_writable(struct tfs_save *save, const struct tfs_doc *doc, stru
     return 0;
 }
 
-static bool exclusive(const struct tfs_save *save)
-{
-    return save->options.lock == TFS_LOCK_EXCLUSIVE;
-}
-
 /* What a killed process left of a new save, or of its journal. */
 static void remove_strays(const char *path)
 {
@@ -121,11 +116,11 @@ int tfs_whole_file_open(struct tfs_save *save, struct tfs_error *err)
     if (own == NULL)
         return tfs_fail_memory(err);
     own->file.fd = -1;
-    if (tfs_file_open(save->path, exclusive(save), &own->file, err) < 0)
+    if (tfs_file_open(save->path, tfs_save_is_locked(save), &own->file, err) < 0)
         goto fail;
-    if (exclusive(save))
+    if (tfs_save_is_locked(save))
         remove_strays(save->path);
-    if ((exclusive(save) && tfs_file_settle(save->path, err) < 0) ||
+    if ((tfs_save_is_locked(save) && tfs_file_settle(save->path, err) < 0) ||
         read_doc(save, own, &save->doc, err) < 0 || check_writable(save, save->doc, err) < 0)
         goto fail;
     own->version = save->doc->version;
@@ -207,7 +202,7 @@ int tfs_whole_file_reload(struct tfs_save *save, struct tfs_error *err)
     bool replaced = lstat(save->path, &now) < 0 || now.st_dev != own->file.st.st_dev ||
                     now.st_ino != own->file.st.st_ino;
     fresh.hashed = false;
-    if (replaced && tfs_file_open(save->path, exclusive(save), &fresh.file, err) < 0)
+    if (replaced && tfs_file_open(save->path, tfs_save_is_locked(save), &fresh.file, err) < 0)
         return err->code;
     if (read_doc(save, &fresh, &doc, err) < 0 || tfs_doc_keep_slots(doc, save->doc, err) < 0 ||
         check_writable(save, doc, err) < 0)
@@ -282,32 +277,12 @@ int tfs_whole_file_again(struct tfs_save *save, const struct tfs_doc *doc, struc
     return err->code;
 }
 
-struct checker {
-    struct tfs_save *save;
-    const struct tfs_doc *written;
-    struct tfs_error *err;
-};
-
-static int check_changed(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    const struct checker *c = arg;
-
-    (void)before;
-    if (after == NULL)
-        return 0;
-    return tfs_cells_check(c->save, c->written, after->key, NULL, c->err);
-}
-
-/* The chunks of `written`, which says what `doc` does, that differ from what the save holds now
- * must decode. */
+/* The chunks of `written`, which says what `doc` does. */
 static void check_chunks(struct tfs_save *save, const struct tfs_doc *doc,
                          const struct tfs_doc *written, struct tfs_error *why)
 {
-    struct checker checker = {save, written, why};
-
-    if (save->checked == doc)
-        return;
-    tfs_doc_diff(save->doc, written, check_changed, &checker);
+    if (save->checked != doc)
+        tfs_save_check_chunks(save, written, why);
 }
 
 /* Decodes what was written. */
@@ -386,15 +361,6 @@ static int fill(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replaceme
 
 /* ---- committing ------------------------------------------------------------------------------ */
 
-static int check_allowed(const struct tfs_save *save, struct tfs_error *err)
-{
-    if (save->read_only != NULL)
-        return tfs_fail(err, -EROFS, "cannot be written: %s", save->read_only);
-    if (!exclusive(save))
-        return tfs_fail(err, -EROFS, "was opened for reading only");
-    return 0;
-}
-
 int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
     struct whole_file *own = file_of(save);
@@ -403,7 +369,8 @@ int tfs_whole_file_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs
     struct tfs_doc *adopted = NULL;
     struct tfs_replacement r;
 
-    if (check_allowed(save, err) < 0 || tfs_replacement_open(save->path, &file, &r, err) < 0)
+    if (tfs_save_check_allowed(save, err) < 0 ||
+        tfs_replacement_open(save->path, &file, &r, err) < 0)
         return err->code;
     if (fill(save, doc, &r, &adopted, err) < 0) {
         tfs_replacement_cancel(&r);
@@ -456,7 +423,7 @@ int tfs_whole_file_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_
     struct tfs_file_handle file = {.fd = -1};
     struct tfs_replacement r;
 
-    if (over != NULL && check_allowed(over, err) < 0)
+    if (over != NULL && tfs_save_check_allowed(over, err) < 0)
         return err->code;
     if (over != NULL)
         file = target->file;

@@ -237,9 +237,9 @@ static void check_writable(struct tfs_save *save, const struct tfs_folder_index 
 static int settle(const struct tfs_save *save, const struct tfs_folder_index *index,
                   struct tfs_error *err)
 {
-    int result = tfs_folder_exclusive(save) ? tfs_directory_settle(save->path, err) : 0;
+    int result = tfs_save_is_locked(save) ? tfs_directory_settle(save->path, err) : 0;
 
-    for (size_t i = 0; tfs_folder_exclusive(save) && i < index->watch_count && result == 0; i++)
+    for (size_t i = 0; tfs_save_is_locked(save) && i < index->watch_count && result == 0; i++)
         result = tfs_directory_settle(index->watches[i].path, err);
     return result;
 }
@@ -268,7 +268,7 @@ int tfs_folder_open(struct tfs_save *save, struct tfs_error *err)
         pthread_mutex_init(&own->opening[i], NULL);
     tfs_folder_opened_init(save, &own->opened);
     save->own = own;
-    if (tfs_folder_lock(save->path, tfs_folder_exclusive(save), &own->lock_fd, err) == 0)
+    if (tfs_folder_lock(save->path, tfs_save_is_locked(save), &own->lock_fd, err) == 0)
         tfs_journal_tidy(save);
     if (err->code < 0 || tfs_folder_index_read(save, NULL, &own->index, err) < 0 ||
         settle(save, &own->index, err) < 0 ||
@@ -443,7 +443,7 @@ static int read_again(struct tfs_save *save, struct tfs_folder *own, struct tfs_
 
     if (tfs_folder_check(save->path, own->lock_fd, &why) == 0)
         return read_index(save, own, doc, err);
-    if (tfs_folder_lock(save->path, tfs_folder_exclusive(save), &own->lock_fd, err) < 0)
+    if (tfs_folder_lock(save->path, tfs_save_is_locked(save), &own->lock_fd, err) < 0)
         return err->code;
     read_index(save, own, doc, err);
     if (err->code < 0) {
@@ -482,11 +482,8 @@ int tfs_folder_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_err
     const bool same = tfs_blob_equal(save->doc->common, doc->common);
     struct tfs_doc *reached = NULL;
 
-    if (save->read_only != NULL)
-        return tfs_fail(err, -EROFS, "cannot be written: %s", save->read_only);
-    if (!tfs_folder_exclusive(save))
-        return tfs_fail(err, -EROFS, "was opened for reading only");
-    if (tfs_folder_check(save->path, own->lock_fd, err) < 0)
+    if (tfs_save_check_allowed(save, err) < 0 ||
+        tfs_folder_check(save->path, own->lock_fd, err) < 0)
         return err->code;
     tfs_folder_write(save, doc, &reached, err);
     if (reached != NULL) {

@@ -31,8 +31,6 @@ static int add_step(void *arg, const struct tfs_chunk *before, const struct tfs_
     struct tfs_folder_commit *c = f->commit;
     struct tfs_folder_step step = {.key = after == NULL ? before->key : after->key, .chunk = after};
 
-    if (after != NULL && tfs_cells_check(c->save, c->doc, step.key, NULL, f->err) < 0)
-        return f->err->code;
     struct tfs_folder_step *steps = tfs_array_grow(c->steps, c->count, sizeof(*steps));
     if (steps == NULL)
         return tfs_fail_memory(f->err);
@@ -203,7 +201,8 @@ int tfs_folder_write(struct tfs_save *save, struct tfs_doc *doc, struct tfs_doc 
                                   .newer = !tfs_blob_equal(doc->common, save->doc->common)};
     struct finding finding = {&c, err};
 
-    if (tfs_doc_diff(save->doc, doc, add_step, &finding) == 0 &&
+    if (tfs_save_check_chunks(save, doc, err) == 0 &&
+        tfs_doc_diff(save->doc, doc, add_step, &finding) == 0 &&
         tfs_edit_open(save->doc, &c.reached, err) == 0) {
         sort_steps(&c);
         tfs_undo_begin(save->keeper);

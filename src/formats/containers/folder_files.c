@@ -148,18 +148,20 @@ void tfs_folder_file_unref(struct tfs_folder_file *file)
     free(file);
 }
 
+int tfs_folder_compare_slots(const void *a, const void *b)
+{
+    const struct tfs_folder_slot *left = a, *right = b;
+
+    return (left->index > right->index) - (left->index < right->index);
+}
+
 struct tfs_folder_slot *tfs_folder_slot(const struct tfs_folder_file *file, uint32_t index)
 {
-    for (size_t low = 0, high = file->count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (file->slots[middle].index == index)
-            return &file->slots[middle];
-        if (file->slots[middle].index < index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    const struct tfs_folder_slot wanted = {.index = index};
+
+    return file->count == 0 ? NULL
+                            : bsearch(&wanted, file->slots, file->count, sizeof(wanted),
+                                      tfs_folder_compare_slots);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

@@ -68,13 +68,6 @@ static int keep_notes(struct tfs_folder_file *file, const struct tfs_facts *fact
     return 0;
 }
 
-static int compare_slots(const void *a, const void *b)
-{
-    const struct tfs_folder_slot *left = a, *right = b;
-
-    return (left->index > right->index) - (left->index < right->index);
-}
-
 /* The chunks of a document of the file, which are slices of its payload. */
 static int keep_slots(const struct tfs_folder_kind *kind, const struct tfs_facts *facts,
                       struct tfs_folder_file *file, const struct tfs_doc *doc,
@@ -96,7 +89,7 @@ static int keep_slots(const struct tfs_folder_kind *kind, const struct tfs_facts
         kind->file_of(facts, chunk->key, &slot->index);
     }
     if (file->count > 0)
-        qsort(file->slots, file->count, sizeof(*file->slots), compare_slots);
+        qsort(file->slots, file->count, sizeof(*file->slots), tfs_folder_compare_slots);
     return 0;
 }
 
@@ -326,7 +319,7 @@ static int remove_strays(const struct scan *scan, const char *directory, const c
     const char *mark = strstr(name, STRAY);
     char *path = NULL;
 
-    if (!tfs_folder_exclusive(scan->save) || name[0] != '.' || mark == NULL)
+    if (!tfs_save_is_locked(scan->save) || name[0] != '.' || mark == NULL)
         return 0;
     if (tfs_print(&path, "%s/%.*s", directory, (int)(mark - name) - 1, name + 1) < 0)
         return tfs_fail_memory(err);
@@ -419,7 +412,7 @@ static int read_common(const struct scan *scan, struct tfs_error *err)
         index->common_path = NULL;
         return tfs_fail_memory(err);
     }
-    if (kind->needed && tfs_folder_exclusive(scan->save))
+    if (kind->needed && tfs_save_is_locked(scan->save))
         tfs_file_remove_strays(index->common_path);
     if (lstat(index->common_path, &index->common_st) < 0)
         index->common_st = (struct stat){0};

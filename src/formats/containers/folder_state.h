@@ -49,11 +49,6 @@ static inline const struct tfs_folder_kind *tfs_folder_kind_of(const struct tfs_
     return save->container->files;
 }
 
-static inline bool tfs_folder_exclusive(const struct tfs_save *save)
-{
-    return save->options.lock == TFS_LOCK_EXCLUSIVE;
-}
-
 /* ---- directories (folder_files.c) ------------------------------------------------------------ */
 
 /* *fd: the directory `path`, to which no link may lead, locked if `exclusive`. */
@@ -69,7 +64,8 @@ bool tfs_folder_is_other(const char *path, const struct stat *before);
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 struct tfs_folder_file *tfs_folder_file_ref(struct tfs_folder_file *file);
-void tfs_folder_file_unref(struct tfs_folder_file *file); /* NULL is legal */
+void tfs_folder_file_unref(struct tfs_folder_file *file);   /* NULL is legal */
+int tfs_folder_compare_slots(const void *a, const void *b); /* by number */
 /* The slot of that number; NULL: there is none. */
 struct tfs_folder_slot *tfs_folder_slot(const struct tfs_folder_file *file, uint32_t index);
 

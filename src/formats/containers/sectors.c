@@ -180,19 +180,19 @@ static int check_count(const struct layout *l, uint32_t index, uint32_t count,
                     count, l->sectors->size, TFS_SECTORS_MAX);
 }
 
+static int compare_changes(const void *a, const void *b)
+{
+    const struct tfs_sectors_change *left = a, *right = b;
+
+    return (left->index > right->index) - (left->index < right->index);
+}
+
 static const struct tfs_sectors_change *find_change(const struct tfs_sectors_change *changes,
                                                     size_t count, uint32_t index)
 {
-    for (size_t low = 0, high = count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (changes[middle].index == index)
-            return &changes[middle];
-        if (changes[middle].index < index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    const struct tfs_sectors_change wanted = {.index = index};
+
+    return count == 0 ? NULL : bsearch(&wanted, changes, count, sizeof(wanted), compare_changes);
 }
 
 static int compare_entries(const void *a, const void *b)

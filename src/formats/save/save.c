@@ -84,7 +84,7 @@ static int open_keeper(struct tfs_save *save, struct tfs_error *err)
     enum tfs_undo_kind kind = TFS_UNDO_FILE;
     struct stat st;
 
-    if (options.when == TFS_UNDO_NEVER || save->options.lock != TFS_LOCK_EXCLUSIVE)
+    if (options.when == TFS_UNDO_NEVER || !tfs_save_is_locked(save))
         return 0;
     if (tfs_container_is_database(save->container))
         kind = TFS_UNDO_DATABASE;
@@ -135,6 +135,40 @@ int tfs_save_complete(struct tfs_save *save, const struct tfs_key *chunk, struct
     save->doc = doc;
     return 0;
 }
+
+/* ---- before a commit ------------------------------------------------------------------------- */
+
+int tfs_save_check_allowed(const struct tfs_save *save, struct tfs_error *err)
+{
+    if (save->read_only != NULL)
+        return tfs_fail(err, -EROFS, "cannot be written: %s", save->read_only);
+    if (!tfs_save_is_locked(save))
+        return tfs_fail(err, -EROFS, "was opened for reading only");
+    return 0;
+}
+
+struct checking {
+    struct tfs_save *save;
+    const struct tfs_doc *doc;
+    struct tfs_error *err;
+};
+
+static int check_changed(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct checking *c = arg;
+
+    (void)before;
+    return after == NULL ? 0 : tfs_cells_check(c->save, c->doc, after->key, NULL, c->err);
+}
+
+int tfs_save_check_chunks(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_error *err)
+{
+    struct checking checking = {save, doc, err};
+
+    return tfs_doc_diff(save->doc, doc, check_changed, &checking);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* The path of one file of a folder that is opened is what is shown of it. */
 static int find_only(struct tfs_save *save, const char *path, struct tfs_error *err)

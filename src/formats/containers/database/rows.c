@@ -249,11 +249,6 @@ int tfs_rows_refresh(struct tfs_rows *own, struct tfs_doc *base, struct tfs_doc 
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static bool exclusive(const struct tfs_save *save)
-{
-    return save->options.lock == TFS_LOCK_EXCLUSIVE;
-}
-
 /* The journal lies beside the database. */
 static int check_writable(struct tfs_save *save, struct tfs_error *err)
 {
@@ -307,9 +302,9 @@ static int check_both(const struct tfs_save *save, const struct tfs_rows *own,
 /* Opens file and database; on failure neither is open. */
 static int open_both(struct tfs_save *save, struct tfs_rows *own, struct tfs_error *err)
 {
-    bool writable = exclusive(save) && save->read_only == NULL;
+    bool writable = tfs_save_is_locked(save) && save->read_only == NULL;
 
-    if (tfs_file_open(save->path, exclusive(save), &own->file, err) < 0)
+    if (tfs_file_open(save->path, tfs_save_is_locked(save), &own->file, err) < 0)
         return err->code;
     if (source_open(save->path, writable, own->schema, &own->source, err) == 0 &&
         check_both(save, own, err) < 0)
@@ -343,7 +338,7 @@ int tfs_rows_open(struct tfs_save *save, const struct tfs_rows_schema *schema,
     if (own == NULL)
         return tfs_fail_memory(err);
     own->schema = schema;
-    if ((exclusive(save) && tfs_file_settle(save->path, err) < 0) ||
+    if ((tfs_save_is_locked(save) && tfs_file_settle(save->path, err) < 0) ||
         check_writable(save, err) < 0 || open_and_read(save, own, &save->doc, err) < 0) {
         free(own);
         return err->code;

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 
-#include "formats/cells/cells.h"
 #include "formats/containers/database/rows_state.h"
 
 struct writing {
@@ -186,23 +185,6 @@ static void adopt(struct writing *w, struct tfs_doc *doc)
     tfs_rows_stat(w->save);
 }
 
-static int check_row(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    const struct writing *w = arg;
-
-    (void)before;
-    return after == NULL ? 0 : tfs_cells_check(w->save, w->doc, after->key, NULL, w->err);
-}
-
-static int check_allowed(const struct tfs_save *save, struct tfs_error *err)
-{
-    if (save->read_only != NULL)
-        return tfs_fail(err, -EROFS, "cannot be written: %s", save->read_only);
-    if (save->options.lock != TFS_LOCK_EXCLUSIVE)
-        return tfs_fail(err, -EROFS, "was opened for reading only");
-    return 0;
-}
-
 static int copy_to(void *arg, const char *target, struct tfs_error *err)
 {
     struct tfs_rows *own = arg;
@@ -245,7 +227,7 @@ int tfs_rows_restore(struct tfs_save *save, const char *from, struct tfs_error *
 {
     struct tfs_rows *own = tfs_rows_of(save);
 
-    if (check_allowed(save, err) < 0)
+    if (tfs_save_check_allowed(save, err) < 0)
         return err->code;
     pthread_mutex_lock(&own->lock);
     restore(save, from, err);
@@ -257,7 +239,7 @@ int tfs_rows_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error
 {
     struct writing w = {.save = save, .own = tfs_rows_of(save), .doc = doc, .err = err};
 
-    if (check_allowed(save, err) < 0 || tfs_doc_diff(save->doc, doc, check_row, &w) < 0)
+    if (tfs_save_check_allowed(save, err) < 0 || tfs_save_check_chunks(save, doc, err) < 0)
         return err->code;
     pthread_mutex_lock(&w.own->lock);
     if (keep(save, err) == 0 && write_rows(&w) == 0) {
