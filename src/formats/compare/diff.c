@@ -20,17 +20,6 @@ struct tfs_diff {
     struct tfs_two_texts texts;
 };
 
-static bool same_bytes(const struct tfs_chunk *a, const struct tfs_chunk *b)
-{
-    return a->tag == b->tag && a->flags == b->flags && tfs_blob_equal(a->blob, b->blob) &&
-           tfs_blob_equal(a->extra, b->extra);
-}
-
-static bool is_unread(const struct tfs_chunk *chunk)
-{
-    return tfs_chunk_is_unread(chunk, false) || tfs_chunk_is_unread(chunk, true);
-}
-
 /* A chunk that the documents share, or whose bytes both hold. */
 static bool same_for_sure(const void *arg, const struct tfs_chunk *const chunks[TFS_WALK_SIDES])
 {
@@ -38,7 +27,8 @@ static bool same_for_sure(const void *arg, const struct tfs_chunk *const chunks[
     const struct tfs_chunk *a = chunks[TFS_BEFORE], *b = chunks[TFS_AFTER];
 
     return diff->same_common && a != NULL && b != NULL &&
-           (a == b || (!is_unread(a) && !is_unread(b) && same_bytes(a, b)));
+           (a == b ||
+            (((a->flags | b->flags) & TFS_CHUNK_UNREAD_ALL) == 0 && tfs_chunk_same(a, b)));
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -182,7 +172,7 @@ static int compare_pair(struct tfs_diff *diff, struct tfs_fetched *const pair[],
     }
     if (chunk->kind != TFS_DIFF_CHANGED)
         return 1;
-    if (diff->same_common && same_bytes(&before->chunk, &after->chunk))
+    if (diff->same_common && tfs_chunk_same(&before->chunk, &after->chunk))
         return 0;
     if (look_into(diff, chunk, err) < 0)
         return err->code;

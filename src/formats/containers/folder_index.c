@@ -335,48 +335,62 @@ static bool is_file(const struct tfs_save *save, const char *path, struct tfs_ke
            tfs_folder_kind_of(save)->key(path + strlen(save->path) + 1, key);
 }
 
-static int scan_name(const struct scan *scan, const struct tfs_folder_watch *watch,
-                     const char *name, struct tfs_error *err)
+/* Gives the names in a directory, to which no link leads, until one gives something else than 0;
+ * none where there is no directory. Takes no memory. */
+typedef int (*each_fn)(void *arg, const char *name);
+static int each_name(const char *path, each_fn each, void *arg)
 {
+    _Alignas(struct dirent64) uint8_t entries[32768];
+    int fd = tfs_directory_open(path), result = 0;
+    ssize_t size = 0;
+
+    if (fd < 0)
+        return fd == -ENOENT || fd == -ENOTDIR ? 0 : fd;
+    while (result == 0 && (size = getdents64(fd, entries, sizeof(entries))) > 0)
+        for (ssize_t at = 0; at < size && result == 0;) {
+            const struct dirent64 *entry = (const void *)(entries + at);
+            result = each(arg, entry->d_name);
+            at += entry->d_reclen;
+        }
+    close(fd);
+    return size < 0 ? -EIO : result;
+}
+
+struct scanning {
+    const struct scan *scan;
+    const char *directory;
+    struct tfs_error *err;
+};
+
+static int scan_name(void *arg, const char *name)
+{
+    const struct scanning *s = arg;
     struct tfs_key key;
     char *path = NULL;
 
-    if (remove_strays(scan, watch->path, name, err) < 0)
-        return err->code;
-    if (tfs_print(&path, "%s/%s", watch->path, name) < 0)
-        return tfs_fail_memory(err);
-    if (is_file(scan->save, path, &key))
-        scan_file(scan, key, path, err);
+    if (remove_strays(s->scan, s->directory, name, s->err) < 0)
+        return s->err->code;
+    if (tfs_print(&path, "%s/%s", s->directory, name) < 0)
+        return tfs_fail_memory(s->err);
+    if (is_file(s->scan->save, path, &key))
+        scan_file(s->scan, key, path, s->err);
     free(path);
-    return err->code;
+    return s->err->code;
 }
 
 static int scan_directory(const struct scan *scan, const struct tfs_folder_watch *watch,
                           struct tfs_error *err)
 {
     const char *below = watch->path + strlen(scan->save->path);
-    int fd = tfs_directory_open(watch->path);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry;
+    struct scanning scanning = {scan, watch->path, err};
+    const int result = each_name(watch->path, scan_name, &scanning);
 
-    if (fd == -ENOENT || fd == -ENOTDIR)
-        return 0;
-    if (fd == -ELOOP)
-        return tfs_fail(err, fd, "its folder %s is a link, and links lead out of the save",
+    if (result == -ELOOP)
+        return tfs_fail(err, result, "its folder %s is a link, and links lead out of the save",
                         below + 1);
-    if (directory == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return fd < 0 ? tfs_fail(err, fd, "its folder %s cannot be read: %s",
-                                 *below == '/' ? below + 1 : ".", strerror(-fd))
-                      : tfs_fail_memory(err);
-    }
-    while (err->code == 0 && (errno = 0, entry = readdir(directory)) != NULL)
-        scan_name(scan, watch, entry->d_name, err);
-    if (err->code == 0 && errno != 0)
-        tfs_fail_errno(err, "its folder cannot be read");
-    closedir(directory);
-    return err->code;
+    return result == 0 ? 0
+                       : tfs_fail(err, result, "its folder %s cannot be read: %s",
+                                  *below == '/' ? below + 1 : ".", strerror(-result));
 }
 
 /* The directories are looked at before they are read: what comes while we read is a change then. */
@@ -526,38 +540,21 @@ void tfs_folder_index_release(struct tfs_folder_index *index)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static bool is_unknown(const struct tfs_save *save, const struct tfs_folder_index *index,
-                       const struct tfs_folder_watch *watch, const char *name)
+struct looking {
+    const struct tfs_save *save;
+    const struct tfs_folder_index *index;
+    const char *directory;
+};
+
+/* 1: a file of that name is not known. */
+static int is_unknown(void *arg, const char *name)
 {
-    const size_t above = strlen(save->path) + 1;
+    const struct looking *l = arg;
     char path[PATH_MAX];
     struct tfs_key key;
 
-    return snprintf(path, sizeof(path), "%s/%s", watch->path, name) < (int)sizeof(path) &&
-           strlen(path) > above && is_file(save, path, &key) &&
-           tfs_folder_find(&index->files, key) == NULL;
-}
-
-/* Is there a file that is not known: 1, 0, or negative when that cannot be found out. Takes no
- * memory. */
-static int find_unknown(const struct tfs_save *save, const struct tfs_folder_index *index,
-                        const struct tfs_folder_watch *watch)
-{
-    _Alignas(struct dirent64) uint8_t entries[32768];
-    int fd = tfs_directory_open(watch->path);
-    ssize_t size = 0;
-    bool found = false;
-
-    if (fd < 0)
-        return fd == -ENOENT || fd == -ENOTDIR ? 0 : fd;
-    while (!found && (size = getdents64(fd, entries, sizeof(entries))) > 0)
-        for (ssize_t at = 0; at < size && !found;) {
-            const struct dirent64 *entry = (const void *)(entries + at);
-            found = is_unknown(save, index, watch, entry->d_name);
-            at += entry->d_reclen;
-        }
-    close(fd);
-    return size < 0 ? -EIO : found;
+    return snprintf(path, sizeof(path), "%s/%s", l->directory, name) < (int)sizeof(path) &&
+           is_file(l->save, path, &key) && tfs_folder_find(&l->index->files, key) == NULL;
 }
 
 /* That files came and went which are none of the save's, or which this process made, is no change:
@@ -571,7 +568,8 @@ static bool is_other_directory(const struct tfs_save *save, const struct tfs_fol
         now = (struct stat){0};
     if (tfs_file_same(&now, &watch->st))
         return false;
-    const int found = now.st_ino == 0 ? 1 : find_unknown(save, index, watch);
+    struct looking looking = {save, index, watch->path};
+    const int found = now.st_ino == 0 ? 1 : each_name(watch->path, is_unknown, &looking);
     if (found == 0)
         watch->st = now;
     return found > 0;
