@@ -69,11 +69,9 @@ static void teardown(void)
 /* Notes every chunk of the document, as a mount does when it ends; the next one begins. */
 static void keep(const struct tfs_doc *doc, struct timespec mtime, struct timespec ctime)
 {
-    struct tfs_kept_notes notes = {0};
-
     for (size_t i = 0; i < doc->count; i++)
-        tfs_kept_times_note(&kept, &notes, &save, doc, tfs_doc_at(doc, i), mtime, ctime);
-    tfs_kept_times_write(&kept, &notes);
+        tfs_kept_times_note(&kept, &save, doc, tfs_doc_at(doc, i), mtime, ctime);
+    tfs_kept_times_write(&kept);
     tfs_kept_times_release(&kept);
     tfs_kept_times_open(&kept, &save);
 }
@@ -197,7 +195,7 @@ START_TEST(kept_times_of_another_program_are_not_believed)
 
     keep(doc, first, second);
     const size_t size = read_state(bytes, sizeof(bytes)), body = size - 8;
-    const size_t program = strlen("terrainfs times 1\n");
+    const size_t program = strlen("terrainfs times 2\n");
     bytes[program] ^= 1;
     uint64_t checksum = tfs_checksum((struct tfs_span){bytes, body}, 0);
     for (size_t i = 0; i < 8; i++, checksum >>= 8)

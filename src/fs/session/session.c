@@ -363,7 +363,6 @@ static bool is_durable(const struct tfs_session *s)
 static void keep_times(struct tfs_session *s, struct tfs_branch *branch)
 {
     const struct tfs_doc *doc = tfs_store_saved(branch->store);
-    struct tfs_kept_notes notes = {0};
     struct tfs_times times;
 
     for (size_t i = 0; i < doc->count; i++) {
@@ -371,10 +370,9 @@ static void keep_times(struct tfs_session *s, struct tfs_branch *branch)
         struct tfs_node node = tfs_node_of_chunk(chunk);
         node.store = branch->number;
         if (tfs_views_latest(&s->views, &node, branch->save->tree->chunk.count, &times))
-            tfs_kept_times_note(&branch->kept, &notes, branch->save, doc, chunk, times.mtime,
-                                times.ctime);
+            tfs_kept_times_note(&branch->kept, branch->save, doc, chunk, times.mtime, times.ctime);
     }
-    tfs_kept_times_write(&branch->kept, &notes);
+    tfs_kept_times_write(&branch->kept);
 }
 
 int tfs_session_finish(struct tfs_session *s)

@@ -17,12 +17,15 @@
 #include "base/hash.h"
 #include "base/print.h"
 
-#define MAGIC      "terrainfs times 1\n"
+#define MAGIC      "terrainfs times 2\n"
 #define MAGIC_SIZE (sizeof(MAGIC) - 1)
-#define ITEM_SIZE  40
-#define END_SIZE   8
-#define SIZE_MOST  (MAGIC_SIZE + 16 + TFS_KEPT_TIMES_MAX * ITEM_SIZE + END_SIZE)
+#define HEAD_SIZE  (MAGIC_SIZE + sizeof(uint64_t))
+#define END_SIZE   sizeof(uint64_t)
+#define ITEM_SIZE  sizeof(struct tfs_kept_time)
+#define SIZE_MOST  (HEAD_SIZE + TFS_KEPT_TIMES_MAX * ITEM_SIZE + END_SIZE)
 #define NANO       INT64_C(1000000000)
+
+_Static_assert(ITEM_SIZE == 40, "an item is written as it lies in memory");
 
 /* ---- the state file's name ------------------------------------------------------------------- */
 
@@ -60,45 +63,42 @@ static int compare_items(const void *a, const void *b)
                            ((const struct tfs_kept_time *)b)->key);
 }
 
-static void take_item(struct tfs_cursor *c, struct tfs_kept_time *item)
+static uint64_t number_at(const uint8_t *bytes)
 {
-    item->key.group = tfs_take_u32le(c);
-    item->key.x = (int32_t)tfs_take_u32le(c);
-    item->key.y = (int32_t)tfs_take_u32le(c);
-    item->key.z = (int32_t)tfs_take_u32le(c);
-    item->checksum = tfs_take_u64le(c);
-    item->mtime = (int64_t)tfs_take_u64le(c);
-    item->ctime = (int64_t)tfs_take_u64le(c);
+    uint64_t number;
+
+    memcpy(&number, bytes, sizeof(number));
+    return number;
 }
 
-/* Takes what is whole, of this program, and in order; else nothing. */
+static int add_item(struct tfs_kept_times *kept, struct tfs_kept_time item)
+{
+    struct tfs_kept_time *items = tfs_array_grow(kept->items, kept->count, ITEM_SIZE);
+
+    if (items == NULL || kept->count == TFS_KEPT_TIMES_MAX)
+        return -ENOMEM;
+    kept->items = items;
+    items[kept->count++] = item;
+    return 0;
+}
+
+/* Takes what is whole, and of this program; else nothing. */
 static void take_items(struct tfs_kept_times *kept, struct tfs_span text)
 {
-    if (text.size < MAGIC_SIZE + 16 + END_SIZE || memcmp(text.data, MAGIC, MAGIC_SIZE) != 0)
+    if (text.size < HEAD_SIZE + END_SIZE || memcmp(text.data, MAGIC, MAGIC_SIZE) != 0)
         return;
-    const size_t body = text.size - END_SIZE;
-    struct tfs_cursor end = tfs_cursor_init((struct tfs_span){text.data + body, END_SIZE});
-    struct tfs_cursor c =
-        tfs_cursor_init((struct tfs_span){text.data + MAGIC_SIZE, body - MAGIC_SIZE});
-    if (tfs_take_u64le(&end) != tfs_checksum((struct tfs_span){text.data, body}, 0) ||
-        tfs_take_u64le(&c) != kept->program)
+    const size_t end = text.size - END_SIZE;
+    struct tfs_kept_time item;
+    if ((end - HEAD_SIZE) % ITEM_SIZE != 0 ||
+        number_at(text.data + end) != tfs_checksum((struct tfs_span){text.data, end}, 0) ||
+        number_at(text.data + MAGIC_SIZE) != kept->program)
         return;
-    const uint64_t count = tfs_take_u64le(&c);
-    const size_t room = (body - MAGIC_SIZE - 16) / ITEM_SIZE;
-    if (count != room || room * ITEM_SIZE != body - MAGIC_SIZE - 16 || count == 0)
-        return;
-    struct tfs_kept_time *items = calloc(room, sizeof(*items));
-    bool sorted = items != NULL;
-    for (size_t i = 0; i < room && sorted; i++) {
-        take_item(&c, &items[i]);
-        sorted = i == 0 || compare_items(&items[i - 1], &items[i]) < 0;
+    for (size_t at = HEAD_SIZE; at < end; at += ITEM_SIZE) {
+        memcpy(&item, text.data + at, ITEM_SIZE);
+        if (add_item(kept, item) < 0)
+            return;
     }
-    if (!sorted) {
-        free(items);
-        return;
-    }
-    kept->items = items;
-    kept->count = room;
+    kept->sorted = kept->count;
 }
 
 void tfs_kept_times_open(struct tfs_kept_times *kept, const struct tfs_save *save)
@@ -178,15 +178,21 @@ static bool nanoseconds_of(struct timespec time, int64_t *nano)
            !__builtin_add_overflow(*nano, (int64_t)time.tv_nsec, nano);
 }
 
+/* Among those of earlier mounts. */
+static struct tfs_kept_time *find_item(const struct tfs_kept_times *kept, struct tfs_key key)
+{
+    const struct tfs_kept_time wanted = {.key = key};
+
+    return kept->sorted == 0
+               ? NULL
+               : bsearch(&wanted, kept->items, kept->sorted, ITEM_SIZE, compare_items);
+}
+
 bool tfs_kept_times_find(struct tfs_kept_times *kept, struct tfs_save *save,
                          const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                          struct timespec *mtime, struct timespec *ctime)
 {
-    const struct tfs_kept_time wanted = {.key = chunk->key};
-    const struct tfs_kept_time *item =
-        kept->count == 0
-            ? NULL
-            : bsearch(&wanted, kept->items, kept->count, sizeof(*kept->items), compare_items);
+    const struct tfs_kept_time *item = find_item(kept, chunk->key);
     uint64_t checksum;
 
     if (item == NULL || !checksum_of(kept, save, doc, chunk, &checksum) ||
@@ -197,57 +203,24 @@ bool tfs_kept_times_find(struct tfs_kept_times *kept, struct tfs_save *save,
     return true;
 }
 
-void tfs_kept_times_note(struct tfs_kept_times *kept, struct tfs_kept_notes *notes,
-                         struct tfs_save *save, const struct tfs_doc *doc,
-                         const struct tfs_chunk *chunk, struct timespec mtime,
-                         struct timespec ctime)
+void tfs_kept_times_note(struct tfs_kept_times *kept, struct tfs_save *save,
+                         const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+                         struct timespec mtime, struct timespec ctime)
 {
+    struct tfs_kept_time *old = find_item(kept, chunk->key);
     struct tfs_kept_time item = {.key = chunk->key};
 
-    if (kept->path == NULL || notes->count >= TFS_KEPT_TIMES_MAX ||
-        !nanoseconds_of(mtime, &item.mtime) || !nanoseconds_of(ctime, &item.ctime) ||
-        !checksum_of(kept, save, doc, chunk, &item.checksum))
+    if (kept->path == NULL || !nanoseconds_of(mtime, &item.mtime) ||
+        !nanoseconds_of(ctime, &item.ctime) || !checksum_of(kept, save, doc, chunk, &item.checksum))
         return;
-    struct tfs_kept_time *items = tfs_array_grow(notes->items, notes->count, sizeof(*items));
-    if (items == NULL)
+    if (old != NULL)
+        *old = item;
+    else if (add_item(kept, item) < 0)
         return;
-    notes->items = items;
-    notes->items[notes->count++] = item;
+    kept->noted = true;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
-
-static void put_item(struct tfs_buf *out, const struct tfs_kept_time *item)
-{
-    tfs_buf_u32le(out, item->key.group);
-    tfs_buf_u32le(out, (uint32_t)item->key.x);
-    tfs_buf_u32le(out, (uint32_t)item->key.y);
-    tfs_buf_u32le(out, (uint32_t)item->key.z);
-    tfs_buf_u64le(out, item->checksum);
-    tfs_buf_u64le(out, (uint64_t)item->mtime);
-    tfs_buf_u64le(out, (uint64_t)item->ctime);
-}
-
-/* Both lists are by key; of two items of one key the new one counts. Returns how many they are;
- * `out` may be NULL. */
-static size_t merge(const struct tfs_kept_times *kept, const struct tfs_kept_notes *notes,
-                    struct tfs_buf *out)
-{
-    size_t count = 0, old = 0, new = 0;
-
-    while (count < TFS_KEPT_TIMES_MAX && (old < kept->count || new < notes->count)) {
-        int order = old == kept->count    ? 1
-                    : new == notes->count ? -1
-                                          : compare_items(&kept->items[old], &notes->items[new]);
-        const struct tfs_kept_time *item = order < 0 ? &kept->items[old] : &notes->items[new];
-        old += order <= 0;
-        new += order >= 0;
-        if (out != NULL)
-            put_item(out, item);
-        count++;
-    }
-    return count;
-}
 
 /* A reader finds the old file or the new one. It is not synced: losing it costs reading again. */
 static void replace(char *path, struct tfs_span text)
@@ -265,21 +238,23 @@ static void replace(char *path, struct tfs_span text)
     free(temporary);
 }
 
-void tfs_kept_times_write(struct tfs_kept_times *kept, struct tfs_kept_notes *notes)
+static void add_number(struct tfs_buf *out, uint64_t number)
+{
+    tfs_buf_add(out, &number, sizeof(number));
+}
+
+void tfs_kept_times_write(struct tfs_kept_times *kept)
 {
     struct tfs_buf out = {0};
 
-    if (kept->path != NULL && notes->count > 0) {
-        qsort(notes->items, notes->count, sizeof(*notes->items), compare_items);
-        tfs_buf_add(&out, MAGIC, MAGIC_SIZE);
-        tfs_buf_u64le(&out, kept->program);
-        tfs_buf_u64le(&out, merge(kept, notes, NULL));
-        (void)merge(kept, notes, &out);
-        tfs_buf_u64le(&out, tfs_checksum(tfs_buf_span(&out), 0));
-        if (!out.failed)
-            replace(kept->path, tfs_buf_span(&out));
-    }
+    if (!kept->noted)
+        return;
+    qsort(kept->items, kept->count, ITEM_SIZE, compare_items);
+    tfs_buf_add(&out, MAGIC, MAGIC_SIZE);
+    add_number(&out, kept->program);
+    tfs_buf_add(&out, kept->items, kept->count * ITEM_SIZE);
+    add_number(&out, tfs_checksum(tfs_buf_span(&out), 0));
+    if (!out.failed)
+        replace(kept->path, tfs_buf_span(&out));
     tfs_buf_release(&out);
-    free(notes->items);
-    *notes = (struct tfs_kept_notes){0};
 }

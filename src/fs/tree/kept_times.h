@@ -5,10 +5,9 @@
  * times. The next mount gives these times to chunks that still have those bytes.
  *
  *   $XDG_STATE_HOME/terrainfs/times/HASH-OF-THE-SAVE'S-PATH
- *     "terrainfs times 1\n"
- *     u64 program, u64 count, then count times:
- *     u32 group, s32 x, y, z, u64 checksum, s64 mtime, s64 ctime (nanoseconds), by key
- *     u64 checksum of all this                                            (all little-endian)
+ *     "terrainfs times 2\n", u64 program, then times as they lie in memory, by key:
+ *     u32 group, s32 x, y, z, u64 checksum, s64 mtime, s64 ctime (nanoseconds)
+ *     u64 checksum of all this
  *
  * The path is the key, because a save that is replaced has another inode each time.
  * What is read is hostile until checked, and without it every time is the save's: nothing here can
@@ -34,7 +33,8 @@ struct tfs_kept_time {
 struct tfs_kept_times {
     char *path; /* of the state file; NULL: there is no place for it */
     struct tfs_kept_time *items;
-    size_t count;
+    size_t count, sorted; /* the first ones are of earlier mounts, by key */
+    bool noted;           /* something for the state file */
     uint64_t program;
     uint64_t version, seed; /* the seed of checksums in the document of that version */
 };
@@ -48,18 +48,11 @@ bool tfs_kept_times_find(struct tfs_kept_times *kept, struct tfs_save *save,
                          const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                          struct timespec *mtime, struct timespec *ctime);
 
-/* Notes the present times of a chunk; those noted before stay until tfs_kept_times_write, which
- * puts both into the state file. Without memory, or beyond TFS_KEPT_TIMES_MAX, it is not noted. */
-struct tfs_kept_notes {
-    struct tfs_kept_time *items;
-    size_t count;
-};
-
-void tfs_kept_times_note(struct tfs_kept_times *kept, struct tfs_kept_notes *notes,
-                         struct tfs_save *save, const struct tfs_doc *doc,
-                         const struct tfs_chunk *chunk, struct timespec mtime,
-                         struct timespec ctime);
-/* Releases the notes, too. */
-void tfs_kept_times_write(struct tfs_kept_times *kept, struct tfs_kept_notes *notes);
+/* The present times of a chunk, once, for tfs_kept_times_write, which puts them into the state file
+ * beside those of other chunks. Without memory, or beyond TFS_KEPT_TIMES_MAX, it is not noted. */
+void tfs_kept_times_note(struct tfs_kept_times *kept, struct tfs_save *save,
+                         const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+                         struct timespec mtime, struct timespec ctime);
+void tfs_kept_times_write(struct tfs_kept_times *kept);
 
 #endif
