@@ -272,20 +272,6 @@ static int commit_draft(struct tfs_commit_work *work)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-static struct tfs_commit_work *create_work(struct tfs_session *s, struct tfs_handle *handle,
-                                           const struct tfs_job_kind *kind, struct tfs_reply reply)
-{
-    struct tfs_branch *branch = tfs_ops_branch_of(s, handle->inode);
-    struct tfs_commit_work *work = tfs_work_create(
-        sizeof(*work), kind, branch != NULL ? branch : &s->branches[0], handle->inode, reply);
-
-    if (work == NULL)
-        return NULL;
-    work->handle = handle;
-    handle->jobs++;
-    return work;
-}
-
 static bool is_array(struct tfs_commit_work *work)
 {
     struct tfs_session *s = work->work.branch->session;
@@ -294,6 +280,19 @@ static bool is_array(struct tfs_commit_work *work)
     const bool is = work->work.inode->array != NULL;
     pthread_mutex_unlock(&s->lock);
     return is;
+}
+
+static int release_array(struct tfs_work *work)
+{
+    struct tfs_session *s = work->branch->session;
+    struct tfs_inode *inode = work->inode;
+    int result = tfs_ops_commit_array(work, true);
+
+    pthread_mutex_lock(&s->lock);
+    if (inode->array != NULL && !tfs_inode_has_writer(inode))
+        tfs_inode_end_array(inode);
+    pthread_mutex_unlock(&s->lock);
+    return result;
 }
 
 static int store_removals(struct tfs_work *work)
@@ -312,32 +311,13 @@ static int apply_commit(struct tfs_job *job, bool last)
     struct tfs_commit_work *work = (struct tfs_commit_work *)job;
 
     (void)last;
-    const int result =
-        is_array(work) ? tfs_ops_commit_array(&work->work, false) : commit_draft(work);
+    int result = 0;
+    if (is_array(work))
+        result = work->handle != NULL ? tfs_ops_commit_array(&work->work, false)
+                                      : release_array(&work->work);
+    else if (work->handle != NULL)
+        result = commit_draft(work);
     return result == 0 && job->barrier ? store_removals(&work->work) : result;
-}
-
-static int release_array(struct tfs_work *work)
-{
-    struct tfs_session *s = work->branch->session;
-    struct tfs_inode *inode = work->inode;
-    int result = tfs_ops_commit_array(work, true);
-
-    pthread_mutex_lock(&s->lock);
-    if (inode->array != NULL && !tfs_inode_has_writer(inode))
-        tfs_inode_end_array(inode);
-    pthread_mutex_unlock(&s->lock);
-    return result;
-}
-
-static int apply_release(struct tfs_job *job, bool last)
-{
-    struct tfs_commit_work *work = (struct tfs_commit_work *)job;
-
-    (void)last;
-    if (work->handle != NULL)
-        return commit_draft(work);
-    return is_array(work) ? release_array(&work->work) : 0;
 }
 
 /* A name that was created with a refused text is gone again. */
@@ -397,12 +377,19 @@ static void settle_commit(struct tfs_job *job)
 }
 
 static const struct tfs_job_kind commit = {apply_commit, settle_commit};
-static const struct tfs_job_kind release = {apply_release, settle_commit};
 
 struct tfs_commit_work *tfs_commit_create(struct tfs_session *s, struct tfs_handle *handle,
                                           struct tfs_reply reply)
 {
-    return create_work(s, handle, &commit, reply);
+    struct tfs_branch *branch = tfs_ops_branch_of(s, handle->inode);
+    struct tfs_commit_work *work = tfs_work_create(
+        sizeof(*work), &commit, branch != NULL ? branch : &s->branches[0], handle->inode, reply);
+
+    if (work == NULL)
+        return NULL;
+    work->handle = handle;
+    handle->jobs++;
+    return work;
 }
 
 /* ---- close(2) -------------------------------------------------------------------------------- */
@@ -448,7 +435,7 @@ void tfs_ops_release_handle(struct tfs_session *s, struct tfs_handle *handle)
 
     handle->closed = true;
     if (dirty)
-        submit_release(create_work(s, handle, &release, (struct tfs_reply){0}));
+        submit_release(tfs_commit_create(s, handle, (struct tfs_reply){0}));
     else
         end_handle(s, handle);
 }
@@ -457,6 +444,6 @@ void tfs_ops_release_array(struct tfs_session *s, struct tfs_inode *inode)
 {
     for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
         h->closed = h->closed || h->writer;
-    submit_release(tfs_work_create(sizeof(struct tfs_commit_work), &release,
+    submit_release(tfs_work_create(sizeof(struct tfs_commit_work), &commit,
                                    tfs_ops_branch(s, &inode->node), inode, (struct tfs_reply){0}));
 }

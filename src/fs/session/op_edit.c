@@ -233,7 +233,7 @@ static void answer_make(struct chunk_work *work)
     tfs_ops_refresh(s, &work->node);
     work->work.job.result = tfs_ops_attr_node(s, NULL, &work->node, &work->work.attr);
     work->work.has_attr = true;
-    work->work.begins = &work->node;
+    tfs_names_touch(&s->names, &work->node);
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -158,14 +158,8 @@ static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
 
 static void reply(struct tfs_work *work)
 {
-    struct tfs_session *s = work->branch->session;
-    int result = work->job.result;
+    const int result = work->job.result;
 
-    if (work->begins != NULL) {
-        pthread_mutex_lock(&s->lock);
-        tfs_names_touch(&s->names, work->begins);
-        pthread_mutex_unlock(&s->lock);
-    }
     if (work->reply.done != NULL)
         work->reply.done(work->reply.arg, result,
                          result == 0 && work->has_attr ? &work->attr : NULL);

@@ -238,7 +238,6 @@ struct tfs_work {
     struct tfs_branch *branch;
     struct tfs_reply reply;
     struct tfs_inode *inode;           /* a reference; NULL: none */
-    const struct tfs_node *begins;     /* the time of this directory begins with the answer */
     const struct tfs_written *written; /* comes in place of the text; NULL: there is a text */
     struct tfs_node fresh;             /* the chunk just made that its edit is of, */
     struct tfs_written_values *values; /* and what was written to that before; NULL: to none */
