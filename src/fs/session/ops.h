@@ -2,22 +2,19 @@
  * The verbs of a session: what its files share. Private to them; each calls only those before it:
  *
  *   ops.c         the modules put together: nodes, paths, attempts, messages, jobs
- *   op_stat.c     what stat(2) says of them; copies that are scratch files
- *   op_array.c    arrays that are open for writing; documents that open files go on with
- *   op_chunks.c   chunks that are read when somebody asks for them
- *   op_rest.c     directories at rest; optional files that are stored as absent
- *   op_edit.c     texts and chunk directories -> edits of the shown document; by stores' threads
- *   op_commit.c   commit points: what drafts say -> edits, or refusals; as well
- *   op_onto.c     renames onto files of the schema; as well
- *   op_store.c    what stores ask and tell
- *   op_attr.c     getattr, setattr, statfs
- *   op_group.c    directories of groups
- *   op_names.c    lookup, unlink, mkdir, rmdir, symbolic links
- *   op_rename.c   rename
- *   op_open.c     open, create, release
- *   op_io.c       drafts that begin, read and write
- *   op_list.c     reading directories
- *   op_sync.c     directories that are synced, and saves that other programs changed
+ *   attributes.c  what stat(2) says of them; copies that are scratch files
+ *   array.c       arrays that are open for writing; documents that open files go on with
+ *   find.c        what a name stands for; chunks that are read when somebody asks for them; lookup
+ *   rest.c        directories at rest; optional files that are stored as absent
+ *   edit.c        texts and chunk directories -> edits of the shown document; by stores' threads
+ *   commit.c      commit points: what drafts say -> edits, or refusals; barriers
+ *   rename.c      rename
+ *   publish.c     what stores ask and tell
+ *   change.c      unlink, mkdir, rmdir, symbolic links; directories of groups
+ *   io.c          drafts that begin, read and write
+ *   open.c        open, create, release
+ *   setattr.c     getattr, setattr, statfs
+ *   list.c        reading directories
  *   session.c     opening, ending
  *
  * The lock. `lock` guards names, the overlay, the inodes with their handles, what was rejected, and
@@ -60,7 +57,7 @@ struct tfs_branch {
     char *name;      /* of its root there; NULL: it is the root of all */
     struct tfs_kept_times kept;
     struct timespec opened; /* mtime of the save when it was read first */
-    struct tfs_map stale;   /* ids of directories that the kernel is to be told of (op_store.c) */
+    struct tfs_map stale;   /* ids of directories that the kernel is to be told of (publish.c) */
 };
 
 /* A directory above the roots of several stores: its number is its place in the array. */
@@ -187,7 +184,7 @@ int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs
 int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                      struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob);
 
-/* ---- op_stat.c ------------------------------------------------------------------------------- */
+/* ---- attributes.c ---------------------------------------------------------------------------- */
 
 /* What a name of the schema shows now, with the computed id. need: may be NULL for a directory;
  * of a file it is -EAGAIN then where its size is not known without its text. */
@@ -256,12 +253,10 @@ int tfs_work_wait(struct tfs_work *work);
 void tfs_work_free(struct tfs_work *work);
 void tfs_reply_now(struct tfs_reply reply, int result);
 
-/* ---- op_chunks.c ----------------------------------------------------------------------------- */
+/* ---- find.c, chunks -------------------------------------------------------------------------- */
 
-/* Does the shown document have the chunks that a name in this directory of the schema may mean, or
- * that the directory lists? 0 if it does; else TFS_NEEDS_CHUNKS. */
-int tfs_ops_know_name(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_node *dir,
-                      const char *name);
+/* Does the shown document have the chunks that this directory lists? 0 if it does; else
+ * TFS_NEEDS_CHUNKS. */
 int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
                            const struct tfs_node *dir);
 /* Is it remembered what is in the chunk of a node, as far as the document does not hold it? 0 if it
@@ -272,7 +267,7 @@ int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const stru
 int tfs_ops_know_again(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                        int result);
 
-/* ---- op_array.c ------------------------------------------------------------------------------ */
+/* ---- array.c --------------------------------------------------------------------------------- */
 
 /* Opened for writing: what is shown now is below its pages. Nothing, where it is no array, or has
  * them already. */
@@ -295,7 +290,7 @@ bool tfs_ops_past_loses(struct tfs_branch *branch, const struct tfs_publication 
  * they cannot be had. Takes the lock. */
 bool tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *change);
 
-/* ---- op_rest.c ------------------------------------------------------------------------------- */
+/* ---- rest.c ---------------------------------------------------------------------------------- */
 
 /* By the store's thread, without the lock: what is unlinked is stored as absent. With an edit of
  * `self`, which itself comes back, so that the save never holds the edit without the removals of
@@ -308,7 +303,7 @@ int tfs_rest_store(struct tfs_work *work, const struct tfs_node *node);
 /* Ends what is at rest in a tree (`all`: everything). When there is more to come, 0: not known. */
 int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all);
 
-/* ---- op_edit.c, by the store's thread, without the lock -------------------------------------- */
+/* ---- edit.c, by the store's thread, without the lock ----------------------------------------- */
 
 /* Puts `text` for `node` on the shown document. */
 int tfs_ops_validate(struct tfs_work *work, const struct tfs_node *node, struct tfs_span text,
@@ -324,38 +319,18 @@ enum tfs_chunk_verb { TFS_CHUNK_MAKE, TFS_CHUNK_REMOVE, TFS_CHUNK_MOVE };
 int tfs_ops_chunk(struct tfs_branch *branch, enum tfs_chunk_verb verb, const struct tfs_node *chunk,
                   struct tfs_key to, struct tfs_reply reply);
 
-/* ---- op_commit.c ----------------------------------------------------------------------------- */
+/* ---- commit.c -------------------------------------------------------------------------------- */
 
-struct tfs_commit_work {
-    struct tfs_work work;
-    struct tfs_handle *handle; /* whose draft is taken; NULL: that of an array's inode is */
-    uint64_t writes;           /* of the draft that was taken */
-};
-
-/* What the handle wrote is to be taken, for a close or an fsync; NULL without memory. */
-struct tfs_commit_work *tfs_commit_create(struct tfs_session *s, struct tfs_handle *handle,
-                                          struct tfs_reply reply);
 /* Nobody has it open any more: takes what is left of it; without memory, at the end. */
 void tfs_ops_release_handle(struct tfs_session *s, struct tfs_handle *handle);
 /* The same of all who wrote to an array. */
 void tfs_ops_release_array(struct tfs_session *s, struct tfs_inode *inode);
 
-/* ---- op_onto.c ------------------------------------------------------------------------------- */
-
-struct tfs_rename_work {
-    struct tfs_work work; /* `inode`: the scratch file that takes the name */
-    struct tfs_node to;
-    struct tfs_blob *text;  /* what it had */
-    struct tfs_doc *before; /* what was shown then */
-};
-
-extern const struct tfs_job_kind tfs_rename_onto;
-
-/* ---- op_store.c ------------------------------------------------------------------------------ */
+/* ---- publish.c ------------------------------------------------------------------------------- */
 
 extern const struct tfs_store_client tfs_ops_client;
 
-/* ---- op_names.c ------------------------------------------------------------------------------ */
+/* ---- find.c, names --------------------------------------------------------------------------- */
 
 /* What a name in a directory stands for. At most one of link and schema. */
 struct tfs_entry {
@@ -376,6 +351,9 @@ int tfs_entry_find(struct tfs_session *s, struct tfs_need *need, uint64_t parent
 /* May a scratch file be made here? 0, -EINVAL (a name reserved for chunks), -EROFS, -EPERM. */
 int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *entry,
                                const char *name, bool directory);
+/* Is it a directory whose entries are groups? */
+bool tfs_holds_groups(const struct tfs_node *dir);
+bool tfs_entry_read_only(struct tfs_session *s, const struct tfs_entry *entry);
 /* May a name of the schema that is not there be made? -EPERM with a sentence where -o views= leaves
  * it out. */
 int tfs_entry_check_shown(const struct tfs_entry *entry, struct tfs_error *err);
@@ -384,7 +362,7 @@ int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *n
                            enum tfs_scratch_kind kind, const struct tfs_attr *owner,
                            const char *target, struct tfs_inode **inode);
 
-/* ---- op_io.c --------------------------------------------------------------------------------- */
+/* ---- io.c ------------------------------------------------------------------------------------ */
 
 /* The inode of an id that may be opened so; made if it is a computed one. Readers of an id read one
  * text, and who writes has one that no reader has: O_TRUNC and direct writes move the size that the

@@ -1,12 +1,14 @@
 /*
  * Commit points of texts and pictures: what a draft says becomes an edit, or is refused and put
  * aside. Run by the stores' threads, which take the session's lock for each step; how a text
- * becomes an edit is in op_edit.c.
+ * becomes an edit is in edit.c.
  *
  * Where the file shows something else than it did when the draft began, a draft that was cut to 0
  * takes its place; what was appended goes behind it; any other is refused (ESTALE).
  */
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 
 #include "fs/session/ops.h"
 
@@ -20,6 +22,12 @@ static const char changed_sentence[] =
 
 static const char unread_sentence[] =
     "it cannot be read now what this file shows, and what was written may not fit it";
+
+struct commit_work {
+    struct tfs_work work;
+    struct tfs_handle *handle; /* whose draft is taken; NULL: that of an array's inode is */
+    uint64_t writes;           /* of the draft that was taken */
+};
 
 /* ---- what is taken --------------------------------------------------------------------------- */
 
@@ -47,7 +55,7 @@ static void end_taking(struct taking *t)
 }
 
 /* Is there anything to take? */
-static bool begin_taking(struct tfs_commit_work *work, struct taking *t, struct tfs_error *err)
+static bool begin_taking(struct commit_work *work, struct taking *t, struct tfs_error *err)
 {
     struct tfs_session *s = work->work.branch->session;
     const struct tfs_handle *handle = work->handle;
@@ -189,7 +197,7 @@ static int put_text(struct tfs_work *work, struct taking *t, struct tfs_error *e
 
 /* What the file shows is what the draft began from, from now on; not where the draft lacks what
  * others wrote: what it gets goes behind them again. */
-static void accept(struct tfs_commit_work *work, const struct taking *t)
+static void accept(struct commit_work *work, const struct taking *t)
 {
     struct tfs_session *s = work->work.branch->session;
     struct tfs_draft *draft = work->handle->draft;
@@ -219,7 +227,7 @@ static void give_back(struct tfs_draft *draft, const struct taking *t)
 }
 
 /* True: it is to be told. */
-static bool refuse(struct tfs_commit_work *work, const struct taking *t)
+static bool refuse(struct commit_work *work, const struct taking *t)
 {
     struct tfs_session *s = work->work.branch->session;
     struct tfs_draft *draft = work->handle->draft;
@@ -234,7 +242,7 @@ static bool refuse(struct tfs_commit_work *work, const struct taking *t)
     return !t->told;
 }
 
-static int commit_draft(struct tfs_commit_work *work)
+static int commit_draft(struct commit_work *work)
 {
     struct tfs_session *s = work->work.branch->session;
     struct taking t = {.text = NULL};
@@ -272,7 +280,7 @@ static int commit_draft(struct tfs_commit_work *work)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-static bool is_array(struct tfs_commit_work *work)
+static bool is_array(struct commit_work *work)
 {
     struct tfs_session *s = work->work.branch->session;
 
@@ -308,7 +316,7 @@ static int store_removals(struct tfs_work *work)
 
 static int apply_commit(struct tfs_job *job, bool last)
 {
-    struct tfs_commit_work *work = (struct tfs_commit_work *)job;
+    struct commit_work *work = (struct commit_work *)job;
 
     (void)last;
     int result = 0;
@@ -360,7 +368,7 @@ static void part(struct tfs_session *s, struct tfs_handle *handle)
 
 static void settle_commit(struct tfs_job *job)
 {
-    struct tfs_commit_work *work = (struct tfs_commit_work *)job;
+    struct commit_work *work = (struct commit_work *)job;
     struct tfs_session *s = work->work.branch->session;
     struct tfs_handle *handle = work->handle;
 
@@ -378,11 +386,11 @@ static void settle_commit(struct tfs_job *job)
 
 static const struct tfs_job_kind commit = {apply_commit, settle_commit};
 
-struct tfs_commit_work *tfs_commit_create(struct tfs_session *s, struct tfs_handle *handle,
-                                          struct tfs_reply reply)
+static struct commit_work *create_commit(struct tfs_session *s, struct tfs_handle *handle,
+                                         struct tfs_reply reply)
 {
     struct tfs_branch *branch = tfs_ops_branch_of(s, handle->inode);
-    struct tfs_commit_work *work = tfs_work_create(
+    struct commit_work *work = tfs_work_create(
         sizeof(*work), &commit, branch != NULL ? branch : &s->branches[0], handle->inode, reply);
 
     if (work == NULL)
@@ -410,12 +418,12 @@ static bool has_to_flush(struct tfs_session *s, const struct tfs_handle *handle,
 void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, uint64_t owner,
                        struct tfs_reply reply)
 {
-    struct tfs_commit_work *work = NULL;
+    struct commit_work *work = NULL;
 
     pthread_mutex_lock(&s->lock);
     const bool flushes = has_to_flush(s, handle, owner);
     if (flushes)
-        work = tfs_commit_create(s, handle, reply);
+        work = create_commit(s, handle, reply);
     if (work != NULL)
         tfs_work_submit(&work->work);
     pthread_mutex_unlock(&s->lock);
@@ -423,7 +431,7 @@ void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, uint64_
         tfs_reply_now(reply, flushes ? -ENOMEM : 0);
 }
 
-static void submit_release(struct tfs_commit_work *work)
+static void submit_release(struct commit_work *work)
 {
     if (work != NULL)
         tfs_work_submit(&work->work);
@@ -435,7 +443,7 @@ void tfs_ops_release_handle(struct tfs_session *s, struct tfs_handle *handle)
 
     handle->closed = true;
     if (dirty)
-        submit_release(tfs_commit_create(s, handle, (struct tfs_reply){0}));
+        submit_release(create_commit(s, handle, (struct tfs_reply){0}));
     else
         end_handle(s, handle);
 }
@@ -444,6 +452,135 @@ void tfs_ops_release_array(struct tfs_session *s, struct tfs_inode *inode)
 {
     for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
         h->closed = h->closed || h->writer;
-    submit_release(tfs_work_create(sizeof(struct tfs_commit_work), &commit,
+    submit_release(tfs_work_create(sizeof(struct commit_work), &commit,
                                    tfs_ops_branch(s, &inode->node), inode, (struct tfs_reply){0}));
+}
+
+/* ---- barriers on directories ----------------------------------------------------------------- */
+
+/* A barrier on all stores: the last one answers. */
+struct sync_all {
+    struct tfs_reply reply;
+    atomic_uint left;
+    atomic_int result;
+};
+
+struct sync_work {
+    struct tfs_work work;
+    struct tfs_node node;
+};
+
+static int apply_sync(struct tfs_job *job, bool last)
+{
+    struct sync_work *work = (struct sync_work *)job;
+
+    (void)last;
+    return tfs_rest_store(&work->work, &work->node);
+}
+
+static const struct tfs_job_kind sync_kind = {apply_sync, NULL};
+
+/* A barrier on what this node of the branch is, or has in it. */
+static int submit_sync(struct tfs_branch *branch, struct tfs_node node, struct tfs_reply reply)
+{
+    struct sync_work *work = tfs_work_create(sizeof(*work), &sync_kind, branch, NULL, reply);
+
+    if (work == NULL)
+        return -ENOMEM;
+    work->work.job.barrier = true;
+    work->node = node;
+    tfs_work_submit(&work->work);
+    return 0;
+}
+
+static void one_done(void *arg, int result, const struct tfs_attr *attr)
+{
+    struct sync_all *all = arg;
+
+    (void)attr;
+    if (result < 0)
+        atomic_store(&all->result, result);
+    if (atomic_fetch_sub(&all->left, 1) > 1)
+        return;
+    tfs_reply_now(all->reply, atomic_load(&all->result));
+    free(all);
+}
+
+static int submit_all(struct tfs_session *s, struct tfs_reply reply)
+{
+    struct sync_all *all = malloc(sizeof(*all));
+
+    if (all == NULL)
+        return -ENOMEM;
+    all->reply = reply;
+    atomic_init(&all->left, (unsigned)s->branch_count);
+    atomic_init(&all->result, 0);
+    for (size_t i = 0; i < s->branch_count; i++) {
+        struct tfs_reply one = {one_done, all};
+        if (submit_sync(&s->branches[i], TFS_NODE_ROOT, one) < 0)
+            one_done(all, -ENOMEM, NULL);
+    }
+    return 0;
+}
+
+/* The store of a file or directory; NULL: it lies above the stores, or is no more. *node: what it
+ * is of the tree; the root where it is nothing of it. */
+static struct tfs_branch *branch_of(struct tfs_session *s, uint64_t id, struct tfs_node *node)
+{
+    const int result = tfs_ops_node(s, id, node);
+
+    if (result == 0)
+        return tfs_ops_branch(s, node);
+    *node = TFS_NODE_ROOT;
+    return result == -ENOENT ? tfs_ops_branch_of(s, tfs_inode_find(&s->inodes, id)) : NULL;
+}
+
+void tfs_session_fsync_directory(struct tfs_session *s, uint64_t id, struct tfs_reply reply)
+{
+    struct tfs_node node;
+
+    pthread_mutex_lock(&s->lock);
+    struct tfs_branch *branch = branch_of(s, id, &node);
+    int result = branch != NULL ? submit_sync(branch, node, reply) : submit_all(s, reply);
+    pthread_mutex_unlock(&s->lock);
+    if (result < 0)
+        tfs_reply_now(reply, result);
+}
+
+/* ---- fsync of a file ------------------------------------------------------------------------- */
+
+void tfs_session_fsync(struct tfs_session *s, struct tfs_handle *handle, struct tfs_reply reply)
+{
+    pthread_mutex_lock(&s->lock);
+    struct commit_work *work = create_commit(s, handle, reply);
+    if (work != NULL) {
+        work->work.job.barrier = true;
+        tfs_work_submit(&work->work);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (work == NULL)
+        tfs_reply_now(reply, -ENOMEM);
+}
+
+/* ---- saves that other programs changed ------------------------------------------------------- */
+
+bool tfs_session_current(struct tfs_session *s, uint64_t id)
+{
+    struct tfs_node node;
+
+    pthread_mutex_lock(&s->lock);
+    const struct tfs_branch *branch = branch_of(s, id, &node);
+    pthread_mutex_unlock(&s->lock);
+    return branch == NULL ||
+           tfs_store_current(branch->store, node.scope == TFS_SCOPE_CHUNK ? &node.key : NULL);
+}
+
+int tfs_session_look(struct tfs_session *s, uint64_t id)
+{
+    struct tfs_node node;
+
+    pthread_mutex_lock(&s->lock);
+    struct tfs_branch *branch = branch_of(s, id, &node);
+    pthread_mutex_unlock(&s->lock);
+    return tfs_ops_look(branch != NULL ? branch : &s->branches[0]);
 }

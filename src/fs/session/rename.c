@@ -1,13 +1,148 @@
 /*
  * Renaming: scratch to scratch is done at once, a file of the schema moved away becomes scratch,
- * and whatever is moved onto a name of the schema is an edit, which its store checks before it
- * answers. From the tree of one store to that of another nothing is moved: mv copies.
+ * and a scratch file that is moved onto a name of the schema is an edit, which its store checks
+ * before it answers: rejected, it changes nothing. From the tree of one store to that of another,
+ * and from one file of the schema onto another, nothing is moved: mv copies.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fs/session/ops.h"
+
+/* ---- the job of a rename onto a file of the schema ------------------------------------------- */
+
+struct rename_work {
+    struct tfs_work work; /* `inode`: the scratch file that takes the name */
+    struct tfs_node to;
+    struct tfs_blob *text;  /* what it had */
+    struct tfs_doc *before; /* what was shown then */
+};
+
+static int apply_rename(struct tfs_job *job, bool last)
+{
+    struct rename_work *work = (struct rename_work *)job;
+    struct tfs_session *s = work->work.branch->session;
+    struct tfs_error err = {0};
+
+    (void)last;
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_refresh(s, &work->to);
+    work->before = tfs_doc_ref(tfs_store_shown(work->work.branch->store));
+    pthread_mutex_unlock(&s->lock);
+    const int result = tfs_ops_validate(&work->work, &work->to, tfs_blob_span(work->text), &err);
+    if (result < 0)
+        tfs_ops_log_node(s, &err, &work->to);
+    return result;
+}
+
+/* Makes the drafts of who has it open for writing, and goes on as a writer of the file that it
+ * became, from the bytes that it has; without memory none is there. */
+static int make_drafts(struct tfs_session *s, const struct rename_work *work)
+{
+    const struct tfs_inode *inode = work->work.inode;
+    struct tfs_handle *h;
+
+    if (tfs_ops_is_array(s, &work->to))
+        return 0;
+    for (h = inode->handles; h != NULL; h = h->next) {
+        if (!h->writer)
+            continue;
+        h->draft = tfs_draft_create(tfs_buf_span(&inode->scratch->bytes));
+        if (h->draft == NULL)
+            break;
+    }
+    if (h == NULL)
+        return 0;
+    for (h = inode->handles; h != NULL; h = h->next) {
+        tfs_draft_free(h->draft);
+        h->draft = NULL;
+    }
+    return -ENOMEM;
+}
+
+/* It may have been written to since the text was checked: what is behind that was appended. */
+static void begin_draft(struct tfs_session *s, struct tfs_draft *draft, struct tfs_span checked)
+{
+    const struct tfs_span now = tfs_buf_span(&draft->bytes);
+    const struct tfs_span begin = {now.data, now.size < checked.size ? now.size : checked.size};
+
+    draft->accepted = tfs_span_equal(begin, checked) ? checked.size : TFS_NOT_APPENDED;
+    if (!tfs_span_equal(now, checked))
+        tfs_draft_wrote(draft, TFS_OWNER_ANY, tfs_views_now(&s->views));
+}
+
+/* Who reads it reads these bytes on. */
+static void go_on(struct tfs_session *s, const struct rename_work *work)
+{
+    struct tfs_inode *inode = work->work.inode;
+    struct tfs_doc *shown = tfs_store_shown(work->work.branch->store);
+    const uint64_t stamp = tfs_views_stamp(&s->views, tfs_node_id(&work->to));
+
+    for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next) {
+        if (!h->writer)
+            h->blob = tfs_blob_ref(work->text);
+        if (h->draft == NULL)
+            continue;
+        tfs_draft_stands_on(h->draft, shown, &work->to, stamp);
+        begin_draft(s, h->draft, tfs_blob_span(work->text));
+    }
+}
+
+/* The scratch file is the file of the tree; the times that it had (rsync sets them before it
+ * renames) go with it. */
+static void move_scratch(struct tfs_session *s, const struct rename_work *work)
+{
+    struct tfs_inode *inode = work->work.inode;
+    const struct tfs_scratch *scratch = inode->scratch;
+
+    if (scratch->link != NULL)
+        tfs_link_remove(&s->overlay, scratch->link);
+    (void)tfs_views_set_times(&s->views, tfs_node_id(&work->to), &scratch->atime, &scratch->mtime);
+    go_on(s, work);
+    tfs_inode_attach(&s->inodes, inode, &work->to);
+}
+
+static void move_name(struct tfs_session *s, const struct rename_work *work)
+{
+    tfs_ops_leave(s, &work->to, work->before);
+    tfs_views_restamp(&s->views, tfs_node_id(&work->to));
+    move_scratch(s, work);
+    tfs_names_show(&s->names, &work->to);
+}
+
+/* The program may take its temp file away now (sed -i, rsync and patch do): what could not be
+ * stored is put aside, as after a close. */
+static void keep_text(struct tfs_session *s, const struct rename_work *work)
+{
+    const struct tfs_job *job = &work->work.job;
+
+    if (job->result < 0 && (!job->edited || job->undone))
+        tfs_ops_put_aside(s, &work->to, tfs_blob_span(work->text));
+}
+
+static void settle_rename(struct tfs_job *job)
+{
+    struct rename_work *work = (struct rename_work *)job;
+    struct tfs_session *s = work->work.branch->session;
+
+    pthread_mutex_lock(&s->lock);
+    tfs_ops_refresh(s, &work->to);
+    keep_text(s, work);
+    /* The text is accepted; renamed once more, it finds itself there. */
+    if (job->result == 0)
+        job->result = make_drafts(s, work);
+    if (job->result == 0) {
+        move_name(s, work);
+        if (job->edited)
+            tfs_ops_drop_rejected(s, &work->to);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static const struct tfs_job_kind rename_kind = {apply_rename, settle_rename};
+
+/* ---- what a rename is ------------------------------------------------------------------------ */
 
 /* One call. */
 struct renaming {
@@ -37,7 +172,7 @@ static int find(struct tfs_session *s, struct tfs_need *need, struct renaming *r
 
 static void release_rename(struct tfs_work *work)
 {
-    struct tfs_rename_work *rename = (struct tfs_rename_work *)work;
+    struct rename_work *rename = (struct rename_work *)work;
 
     tfs_blob_unref(rename->text);
     tfs_doc_unref(rename->before);
@@ -59,8 +194,8 @@ static int onto_file(struct tfs_session *s, struct renaming *r)
     if (inode->scratch->kind != TFS_SCRATCH_FILE ||
         (inode->scratch->flags & TFS_SCRATCH_CONTROL) != 0)
         return -EPERM;
-    struct tfs_rename_work *work =
-        tfs_work_create(sizeof(*work), &tfs_rename_onto, tfs_ops_branch(s, to), inode, r->reply);
+    struct rename_work *work =
+        tfs_work_create(sizeof(*work), &rename_kind, tfs_ops_branch(s, to), inode, r->reply);
     if (work == NULL)
         return -ENOMEM;
     work->work.release = release_rename;

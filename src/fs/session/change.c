@@ -1,188 +1,15 @@
 /*
- * Names: what a name stands for now, and removing, making and linking names. The schema's names lie
- * below (tree.h, existence.h); on top of them what users did to them (names.h) and scratch files.
- * Whatever changes the save goes to its store as a job.
+ * Removing, making and linking names. Whatever changes the save goes to its store as a job. A group
+ * of chunks has directories of its own, which come and go with its chunks, and with what users made
+ * (names.h).
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/views/view_sets.h"
-#include "fs/session/op_group.h"
-
-/* ---- what a name stands for ------------------------------------------------------------------ */
-
-static int find_directory(struct tfs_session *s, struct tfs_need *need, uint64_t parent,
-                          struct tfs_entry *entry)
-{
-    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, parent);
-
-    if (inode != NULL) {
-        entry->scratch_dir = inode->scratch;
-        if (inode->scratch == NULL || inode->scratch->kind != TFS_SCRATCH_DIRECTORY)
-            return -ENOTDIR;
-        entry->branch = tfs_ops_branch_of(s, inode);
-        return 0;
-    }
-    int result = tfs_ops_node(s, parent, &entry->dir);
-    if (result < 0)
-        return result;
-    if (!tfs_node_is_directory(&entry->dir))
-        return -ENOTDIR;
-    entry->branch = tfs_ops_branch(s, &entry->dir);
-    result = tfs_ops_know_inside(s, need, &entry->dir);
-    return result < 0 ? result : tfs_ops_check_visible(s, &entry->dir);
-}
-
-/* A directory above the stores, or the root of one. */
-static void find_above(struct tfs_session *s, const char *name, struct tfs_entry *entry)
-{
-    struct tfs_node node = TFS_NODE_ROOT;
-
-    for (uint32_t i = 1; i < s->above_count && !entry->schema; i++) {
-        if (s->above[i].parent != entry->dir.slot || strcmp(s->above[i].name, name) != 0)
-            continue;
-        node.store = TFS_STORE_ABOVE;
-        node.slot = i;
-        entry->schema = true;
-    }
-    for (size_t i = 0; i < s->branch_count && !entry->schema; i++) {
-        const struct tfs_branch *branch = &s->branches[i];
-        if (branch->above != entry->dir.slot || strcmp(branch->name, name) != 0)
-            continue;
-        node.store = branch->number;
-        entry->schema = true;
-    }
-    entry->node = node;
-    entry->visible = entry->schema;
-}
-
-static int find_in_tree(struct tfs_session *s, struct tfs_need *need, const char *name,
-                        struct tfs_entry *entry)
-{
-    const struct tfs_branch *branch = entry->branch;
-    uint32_t group;
-    struct tfs_key key = {0};
-    int result = tfs_ops_know_name(need, entry->branch, &entry->dir, name);
-
-    if (result < 0)
-        return result;
-    result = tfs_tree_lookup(branch->save, tfs_store_shown(branch->store), &entry->dir, name, false,
-                             &entry->node);
-
-    if (result < 0 && result != -ENOENT)
-        return result;
-    if (result == 0) {
-        result = tfs_ops_know_inside(s, need, &entry->node);
-        int visible = result < 0 ? result : tfs_ops_visible(s, &entry->node);
-        if (visible < 0)
-            return tfs_ops_know_again(s, need, &entry->node, visible);
-        entry->schema = true;
-        entry->visible = visible;
-    }
-    if (tfs_node_holds_chunks(&entry->dir, &group) && tfs_chunk_name_parse(name, &key)) {
-        key.group = group;
-        entry->coordinate = true;
-        if (!entry->schema)
-            entry->node = (struct tfs_node){.scope = TFS_SCOPE_CHUNK,
-                                            .store = branch->number,
-                                            .key = key,
-                                            .slot = TFS_SLOT_NONE,
-                                            .file = -1};
-    }
-    return 0;
-}
-
-int tfs_entry_find(struct tfs_session *s, struct tfs_need *need, uint64_t parent, const char *name,
-                   struct tfs_entry *entry)
-{
-    *entry = (struct tfs_entry){0};
-    int result = find_directory(s, need, parent, entry);
-    if (result < 0)
-        return result;
-    if (strlen(name) > NAME_MAX)
-        return -ENAMETOOLONG;
-    entry->link = tfs_link_find(&s->overlay, parent, name);
-    if (entry->link != NULL || entry->scratch_dir != NULL)
-        return 0;
-    if (entry->branch != NULL)
-        return find_in_tree(s, need, name, entry);
-    find_above(s, name, entry);
-    return 0;
-}
-
-static bool is_read_only(struct tfs_session *s, const struct tfs_entry *entry)
-{
-    return entry->branch != NULL ? tfs_store_read_only(entry->branch->store) : s->options.read_only;
-}
-
-int tfs_entry_check_shown(const struct tfs_entry *entry, struct tfs_error *err)
-{
-    struct tfs_save *save = entry->branch != NULL ? entry->branch->save : NULL;
-
-    if (save == NULL || !tfs_node_is_left_out(save, &entry->node) ||
-        tfs_node_exists(save, tfs_store_shown(entry->branch->store), &entry->node) == 1)
-        return 0;
-    struct tfs_buf views = {0};
-    tfs_chosen_print(save->options.views, &views);
-    tfs_buf_u8(&views, 0);
-    tfs_fail(err, -EPERM, "this file of the tree is left out by -o views=%s and cannot be made",
-             views.failed ? "" : (const char *)views.data);
-    tfs_buf_release(&views);
-    return err->code;
-}
-
-/* `cp -r CHUNK OTHER` where the other chunk is there. */
-static bool is_chunk_in_chunk(const struct tfs_entry *entry, const char *name)
-{
-    struct tfs_key key;
-
-    return entry->scratch_dir == NULL && entry->branch != NULL &&
-           entry->dir.scope == TFS_SCOPE_CHUNK && tfs_chunk_name_parse(name, &key);
-}
-
-int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *entry,
-                               const char *name, bool directory)
-{
-    uint32_t group;
-
-    if (is_read_only(s, entry))
-        return -EROFS;
-    if (entry->scratch_dir != NULL && (entry->scratch_dir->flags & TFS_SCRATCH_CONTROL) != 0)
-        return -EPERM;
-    if (entry->coordinate || (directory && is_chunk_in_chunk(entry, name)))
-        return -EINVAL;
-    /* A mistyped coordinate or number must not become a directory of no effect. */
-    bool numbers = entry->scratch_dir == NULL &&
-                   (tfs_node_holds_chunks(&entry->dir, &group) || tfs_holds_groups(&entry->dir));
-    return directory && numbers && name[0] != '.' ? -EINVAL : 0;
-}
-
-int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *name,
-                           enum tfs_scratch_kind kind, const struct tfs_attr *owner,
-                           const char *target, struct tfs_inode **out)
-{
-    struct tfs_inode *inode = tfs_inode_make_scratch(&s->inodes, kind, 0);
-
-    if (inode == NULL)
-        return -ENOMEM;
-    struct tfs_scratch *scratch = inode->scratch;
-    scratch->mode = owner->st.st_mode & 07777;
-    scratch->uid = owner->st.st_uid;
-    scratch->gid = owner->st.st_gid;
-    scratch->atime = scratch->mtime = scratch->ctime = tfs_views_now(&s->views);
-    int result = tfs_scratch_resize(&s->overlay, scratch, strlen(target));
-    if (result == 0 && scratch->bytes.size > 0)
-        memcpy(scratch->bytes.data, target, scratch->bytes.size);
-    if (result == 0)
-        result = tfs_link_add(&s->overlay, parent, name, scratch);
-    if (result < 0)
-        tfs_inode_drop(&s->inodes, inode);
-    else
-        *out = inode;
-    return result;
-}
+#include "fs/session/ops.h"
+#include "fs/tree/groups.h"
+#include "fs/tree/schema.h"
 
 /* One call about a name. */
 struct naming {
@@ -194,65 +21,6 @@ struct naming {
     struct tfs_attr *attr;
     struct tfs_error err; /* to be logged; code 0: nothing */
 };
-
-/* ---- lookup ---------------------------------------------------------------------------------- */
-
-/* The id of a file that shows the text of now. */
-static int give_id(struct tfs_session *s, const struct tfs_node *node, struct tfs_attr *attr)
-{
-    const uint64_t computed = tfs_node_id(node);
-    const bool alone = tfs_views_have_met(&s->views, computed);
-    struct tfs_doc *shown = alone ? tfs_store_shown(tfs_ops_branch(s, node)->store) : NULL;
-    const int result =
-        tfs_inode_give(&s->inodes, node, tfs_views_stamp(&s->views, computed), shown, &attr->id);
-
-    attr->lasts = attr->lasts && attr->id == computed;
-    return result;
-}
-
-static int try_lookup(struct tfs_session *s, void *call, struct tfs_need *need)
-{
-    const struct naming *c = call;
-    struct tfs_entry entry;
-    int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
-
-    if (result < 0)
-        return result;
-    if (entry.link != NULL) {
-        struct tfs_inode *inode = tfs_inode_find(&s->inodes, entry.link->scratch->id);
-        inode->refs++;
-        return tfs_ops_attr(s, need, inode, c->attr);
-    }
-    if (!entry.schema || !entry.visible)
-        return -ENOENT;
-    result = tfs_ops_attr_node(s, need, &entry.node, c->attr);
-    return result == 0 && !tfs_node_is_directory(&entry.node) ? give_id(s, &entry.node, c->attr)
-                                                              : result;
-}
-
-int tfs_session_lookup(struct tfs_session *s, uint64_t parent, const char *name,
-                       struct tfs_attr *attr)
-{
-    struct naming c = {.parent = parent, .name = name, .attr = attr};
-
-    return tfs_ops_run(s, try_lookup, &c);
-}
-
-void tfs_session_forget(struct tfs_session *s, uint64_t id, uint64_t count)
-{
-    struct tfs_view view = {.id = id};
-
-    pthread_mutex_lock(&s->lock);
-    struct tfs_inode *inode = id >= TFS_ID_TABLE ? tfs_inode_find(&s->inodes, id) : NULL;
-    if (inode != NULL) {
-        inode->refs -= count < inode->refs ? count : inode->refs;
-        tfs_inode_drop(&s->inodes, inode);
-    } else if (tfs_node_of_id(id, &view.node) && view.node.store != TFS_STORE_ABOVE) {
-        view.save = tfs_ops_branch(s, &view.node)->save;
-        tfs_views_set_given(&s->views, &view, false);
-    }
-    pthread_mutex_unlock(&s->lock);
-}
 
 /* ---- unlink ---------------------------------------------------------------------------------- */
 
@@ -295,7 +63,7 @@ static int try_unlink(struct tfs_session *s, void *call, struct tfs_need *need)
         return result;
     if (entry.link != NULL)
         return unlink_scratch(s, entry.link);
-    if (is_read_only(s, &entry))
+    if (tfs_entry_read_only(s, &entry))
         return -EROFS;
     return entry.schema && entry.visible ? unlink_schema(s, &entry.node) : -ENOENT;
 }
@@ -305,6 +73,96 @@ int tfs_session_unlink(struct tfs_session *s, uint64_t parent, const char *name)
     struct naming c = {.parent = parent, .name = name};
 
     return tfs_ops_told(s, parent, name, tfs_ops_run(s, try_unlink, &c), NULL);
+}
+
+/* ---- directories of groups ------------------------------------------------------------------- */
+
+static int check_empty(struct tfs_session *s, const struct tfs_node *dir)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, dir);
+    const struct tfs_doc *doc = tfs_store_shown(branch->store);
+    struct tfs_node child;
+    size_t i = 0;
+    int found;
+
+    while ((found = tfs_tree_name_of_schema(branch->save, doc, dir, i, &i, &child)) == 1) {
+        int visible = tfs_ops_visible(s, &child);
+        if (visible != 0)
+            return visible < 0 ? visible : -ENOTEMPTY;
+    }
+    if (found < 0)
+        return found;
+    return tfs_overlay_is_empty(&s->overlay, tfs_node_id(dir)) ? 0 : -ENOTEMPTY;
+}
+
+static void parent_changed(struct tfs_session *s, const struct tfs_node *node)
+{
+    struct tfs_node parent = tfs_ops_parent(s, node);
+
+    tfs_ops_bump_directory(s, &parent);
+}
+
+/* Is the directory there, with those of its scope that the schema has? Then it stays. */
+static int keep(struct tfs_session *s, const struct tfs_node *node)
+{
+    if (tfs_ops_visible(s, node) != 1)
+        return 0;
+    return tfs_names_add(&s->names, node);
+}
+
+/* rm -r removes directories after what was in them. */
+static int group_keep(struct tfs_session *s, const struct tfs_node *chunk)
+{
+    const struct tfs_tree *tree = tfs_ops_branch(s, chunk)->save->tree;
+    const unsigned end = tfs_schema_end(tree->group);
+    struct tfs_node chunks = tfs_ops_parent(s, chunk), group, groups;
+
+    if (!tfs_node_is_group(&chunks) || tree->fixed_groups)
+        return 0;
+    group = tfs_ops_parent(s, &chunks);
+    groups = tfs_ops_parent(s, &group);
+    int result = keep(s, &groups);
+    for (group.directory = 0; group.directory < end && result == 0; group.directory++)
+        result = keep(s, &group);
+    return result;
+}
+
+static int group_make(struct tfs_session *s, const struct tfs_node *node, struct tfs_error *err)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    const struct tfs_tree *tree = branch->save->tree;
+    uint32_t group = node->scope == TFS_SCOPE_GROUP ? node->key.group : 1;
+
+    if (tree->fixed_groups)
+        return tfs_fail(err, -EPERM, "what is in %s comes with the save: none can be made",
+                        tree->group_dir);
+    if (tfs_group_check(branch->save, tfs_store_shown(branch->store), group, err) < 0)
+        return err->code;
+    const struct tfs_node up = tfs_ops_parent(s, node);
+    /* Files beside chunks/ come with chunks, and cp -r creates them after the chunks. */
+    if ((tfs_node_is_group(&up) && tfs_names_add(&s->names, &up) < 0) ||
+        (node->scope == TFS_SCOPE_GROUP && node->directory == TFS_DIR_TOP &&
+         tfs_names_make(&s->names, node, tree->group) < 0) ||
+        tfs_names_add(&s->names, node) < 0)
+        return -ENOMEM;
+    parent_changed(s, node);
+    return 0;
+}
+
+static int group_remove(struct tfs_session *s, const struct tfs_node *node, struct tfs_error *err)
+{
+    const struct tfs_tree *tree = tfs_ops_branch(s, node)->save->tree;
+
+    if (tree->fixed_groups)
+        return tfs_fail(err, -EPERM,
+                        "what is in %s comes with the save and stays, only chunks can be removed",
+                        tree->group_dir);
+    int result = check_empty(s, node);
+    if (result < 0)
+        return result;
+    tfs_names_drop(&s->names, node);
+    parent_changed(s, node);
+    return 0;
 }
 
 /* ---- directories ----------------------------------------------------------------------------- */
@@ -337,7 +195,7 @@ static int mkdir_schema(struct tfs_session *s, struct naming *c, const struct tf
     if (tfs_entry_check_shown(entry, &c->err) < 0)
         return c->err.code;
     if (entry->branch != NULL && tfs_node_is_group(&entry->node) && !is_shown_in_group(entry)) {
-        int result = tfs_group_make(s, &entry->node, &c->err);
+        int result = group_make(s, &entry->node, &c->err);
         return result < 0 ? result : tfs_ops_attr_node(s, NULL, &entry->node, c->attr);
     }
     if (entry->node.file >= 0 || entry->node.scope == TFS_SCOPE_ROOT ||
@@ -367,7 +225,7 @@ static int try_mkdir(struct tfs_session *s, void *call, struct tfs_need *need)
     struct tfs_entry entry;
 
     int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
-    if (result == 0 && is_read_only(s, &entry))
+    if (result == 0 && tfs_entry_read_only(s, &entry))
         result = -EROFS;
     if (result < 0)
         return result;
@@ -420,14 +278,13 @@ static int rmdir_scratch(struct tfs_session *s, struct tfs_link *link)
 static int rmdir_chunk(struct tfs_session *s, const struct tfs_entry *entry, struct naming *c)
 {
     /* A tile is refused with its sentence, whatever is in it. */
-    int result =
-        tfs_chunks_are_fixed(entry->branch->save) ? 0 : tfs_ops_check_empty(s, &entry->node);
+    int result = tfs_chunks_are_fixed(entry->branch->save) ? 0 : check_empty(s, &entry->node);
     if (result == -ENOTEMPTY && tfs_names_of(&s->names, &entry->node) != NULL)
         tfs_fail(&c->err, result,
                  "the chunk stays, because not all of its files were removed; trees of other files "
                  "need a mount with their -o views=");
     if (result == 0)
-        result = tfs_group_keep(s, &entry->node);
+        result = group_keep(s, &entry->node);
     if (result < 0)
         return result;
     return tfs_ops_chunk(entry->branch, TFS_CHUNK_REMOVE, &entry->node, entry->node.key, c->reply);
@@ -438,7 +295,7 @@ static int rmdir_below_chunk(struct tfs_session *s, const struct tfs_entry *entr
 {
     if (entry->node.scope == TFS_SCOPE_ROOT)
         return -EPERM;
-    int result = tfs_ops_check_empty(s, &entry->node);
+    int result = check_empty(s, &entry->node);
     if (result < 0)
         return result;
     return tfs_names_hide(&s->names, &entry->node, TFS_HIDING_PASSES);
@@ -458,12 +315,12 @@ static int try_rmdir(struct tfs_session *s, void *call, struct tfs_need *need)
         return -ENOENT;
     if (!tfs_node_is_directory(&entry.node))
         return -ENOTDIR;
-    if (is_read_only(s, &entry))
+    if (tfs_entry_read_only(s, &entry))
         return -EROFS;
     if (tfs_node_is_chunk(&entry.node))
         return rmdir_chunk(s, &entry, c);
     if (entry.branch != NULL && tfs_node_is_group(&entry.node) && !is_shown_in_group(&entry))
-        return tfs_group_remove(s, &entry.node, &c->err);
+        return group_remove(s, &entry.node, &c->err);
     return rmdir_below_chunk(s, &entry);
 }
 

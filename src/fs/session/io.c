@@ -1,6 +1,6 @@
 /*
  * Bytes of open files. What is written to a text or picture is in the draft of its handle until a
- * commit point takes it (op_commit.c), and only this handle reads it; who reads without an owner
+ * commit point takes it (commit.c), and only this handle reads it; who reads without an owner
  * reads for a cache that all share, and gets what is accepted. What is written to a scratch file or
  * an array is there at once.
  *

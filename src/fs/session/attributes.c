@@ -9,7 +9,7 @@
 #include "fs/session/ops.h"
 #include "text/name.h"
 
-/* ---- attributes ------------------------------------------------------------------------------ */
+/* ---- what stat(2) says ----------------------------------------------------------------------- */
 
 static void fill_size(struct stat *st, uint64_t size)
 {

@@ -1,0 +1,412 @@
+/*
+ * What a name stands for now: those of the schema (fs/tree), what users did to them (names.h) and
+ * scratch files; and lookup. Where that is said by chunks that the shown document lacks, because
+ * nobody asked for them yet, a verb ends with TFS_NEEDS_CHUNKS; the store's thread reads them, and
+ * the verb is tried again.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "formats/views/view_sets.h"
+#include "fs/session/ops.h"
+
+/* ---- chunks that nobody read yet ------------------------------------------------------------- */
+
+struct chunks_work {
+    struct tfs_work work;
+    struct tfs_key chunk;
+    bool all;
+};
+
+static int apply_read(struct tfs_job *job, bool last)
+{
+    const struct chunks_work *w = (struct chunks_work *)job;
+    struct tfs_error err = {0};
+    const int result = tfs_store_complete(w->work.branch->store, w->all ? NULL : &w->chunk, &err);
+
+    if (result == -EAGAIN)
+        return last ? -EIO : result;
+    if (result < 0)
+        tfs_ops_log_branch(w->work.branch, &err);
+    return result;
+}
+
+static const struct tfs_job_kind read_chunks = {.apply = apply_read};
+
+static int read_once(struct tfs_need *need)
+{
+    struct chunks_work *w =
+        tfs_work_create(sizeof(*w), &read_chunks, need->branch, NULL, (struct tfs_reply){0});
+
+    if (w == NULL)
+        return -ENOMEM;
+    w->chunk = need->chunk;
+    w->all = need->all_chunks;
+    w->work.job.reads = w->all ? NULL : &w->chunk;
+    return tfs_work_wait(&w->work);
+}
+
+/* Has them read by the store's thread, and waits for it; and before, where the save is written just
+ * now. */
+static int read_and_wait(struct tfs_need *need)
+{
+    const struct timespec pause = {.tv_nsec = 10000000};
+    int result;
+
+    while ((result = read_once(need)) == -EAGAIN)
+        nanosleep(&pause, NULL);
+    return result;
+}
+
+/* ---- what is needed -------------------------------------------------------------------------- */
+
+/* Does the shown document have the chunks that may be at `chunk`; NULL: all of them? 0 if it does;
+ * else TFS_NEEDS_CHUNKS. */
+static int know(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_key *chunk)
+{
+    if (!tfs_save_lacks(branch->save, tfs_store_shown(branch->store), chunk))
+        return 0;
+    need->read_chunks = read_and_wait;
+    need->branch = branch;
+    need->all_chunks = chunk == NULL;
+    need->chunk = chunk == NULL ? (struct tfs_key){0} : *chunk;
+    return TFS_NEEDS_CHUNKS;
+}
+
+/* Is it the first part of a path of the schema? */
+static bool is_root_name(const struct tfs_tree *tree, const char *name)
+{
+    const size_t length = strlen(name);
+    bool found = false;
+
+    for (unsigned i = 0; i < tree->root.count && !found; i++) {
+        const char *path = tree->root.files[i].path;
+        found = strncmp(path, name, length) == 0 && (path[length] == '\0' || path[length] == '/');
+    }
+    return found;
+}
+
+/* What files of the root show, and whether they are there, is of all chunks. */
+static int know_name(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_node *dir,
+                     const char *name)
+{
+    struct tfs_key key = {0};
+    uint32_t group;
+
+    if (tfs_node_holds_chunks(dir, &group)) {
+        if (!tfs_chunk_name_parse(name, &key))
+            return 0;
+        key.group = group;
+        return know(need, branch, &key);
+    }
+    if (dir->scope != TFS_SCOPE_ROOT || !is_root_name(branch->save->tree, name))
+        return 0;
+    return know(need, branch, NULL);
+}
+
+int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
+                           const struct tfs_node *dir)
+{
+    return dir->scope == TFS_SCOPE_ROOT ? know(need, branch, NULL) : 0;
+}
+
+/* ---- what is in a chunk ---------------------------------------------------------------------- */
+
+/* What is read so is remembered, and what cannot be read is not waited for once more, but where
+ * another program changed it. */
+static int look_inside(struct tfs_need *need)
+{
+    if (tfs_node_exists(need->branch->save, need->doc, &need->inside) == -ESTALE)
+        (void)tfs_ops_catch_up(need, need->branch, need->doc);
+    tfs_doc_unref(need->doc);
+    return 0;
+}
+
+#define ASKED_MAX 4 /* a verb names two */
+
+int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node)
+{
+    struct tfs_branch *branch = tfs_ops_branch(s, node);
+
+    if (branch == NULL || node->scope != TFS_SCOPE_CHUNK || tfs_node_is_chunk(node) ||
+        branch->save->tree->cells == NULL || need->asked == ASKED_MAX)
+        return 0;
+    struct tfs_doc *doc = tfs_store_shown(branch->store);
+    const struct tfs_chunk *chunk = tfs_doc_find(doc, node->key);
+    if (chunk == NULL || (chunk->flags & TFS_CHUNK_UNREAD_ALL) == 0 ||
+        (need->asked > 0 && tfs_key_compare(need->inside.key, node->key) == 0))
+        return 0;
+    need->asked++;
+    need->read_chunks = look_inside;
+    need->branch = branch;
+    need->doc = tfs_doc_ref(doc);
+    need->inside = *node;
+    return TFS_NEEDS_CHUNKS;
+}
+
+/* ---- what another program changed ------------------------------------------------------------ */
+
+static int read_again(struct tfs_need *need)
+{
+    (void)tfs_ops_catch_up(need, need->branch, need->doc);
+    tfs_doc_unref(need->doc);
+    return 0;
+}
+
+int tfs_ops_know_again(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                       int result)
+{
+    struct tfs_branch *branch = tfs_ops_branch(s, node);
+
+    if (result != -ESTALE || branch == NULL || need->looks == 0 ||
+        need->behind == tfs_store_shown(branch->store)->version)
+        return result;
+    need->read_chunks = read_again;
+    need->branch = branch;
+    need->doc = tfs_doc_ref(tfs_store_shown(branch->store));
+    return TFS_NEEDS_CHUNKS;
+}
+
+/* ---- what a name stands for ------------------------------------------------------------------ */
+
+bool tfs_holds_groups(const struct tfs_node *dir)
+{
+    return tfs_node_is_group(dir) && dir->scope == TFS_SCOPE_ROOT;
+}
+
+static int find_directory(struct tfs_session *s, struct tfs_need *need, uint64_t parent,
+                          struct tfs_entry *entry)
+{
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, parent);
+
+    if (inode != NULL) {
+        entry->scratch_dir = inode->scratch;
+        if (inode->scratch == NULL || inode->scratch->kind != TFS_SCRATCH_DIRECTORY)
+            return -ENOTDIR;
+        entry->branch = tfs_ops_branch_of(s, inode);
+        return 0;
+    }
+    int result = tfs_ops_node(s, parent, &entry->dir);
+    if (result < 0)
+        return result;
+    if (!tfs_node_is_directory(&entry->dir))
+        return -ENOTDIR;
+    entry->branch = tfs_ops_branch(s, &entry->dir);
+    result = tfs_ops_know_inside(s, need, &entry->dir);
+    return result < 0 ? result : tfs_ops_check_visible(s, &entry->dir);
+}
+
+/* A directory above the stores, or the root of one. */
+static void find_above(struct tfs_session *s, const char *name, struct tfs_entry *entry)
+{
+    struct tfs_node node = TFS_NODE_ROOT;
+
+    for (uint32_t i = 1; i < s->above_count && !entry->schema; i++) {
+        if (s->above[i].parent != entry->dir.slot || strcmp(s->above[i].name, name) != 0)
+            continue;
+        node.store = TFS_STORE_ABOVE;
+        node.slot = i;
+        entry->schema = true;
+    }
+    for (size_t i = 0; i < s->branch_count && !entry->schema; i++) {
+        const struct tfs_branch *branch = &s->branches[i];
+        if (branch->above != entry->dir.slot || strcmp(branch->name, name) != 0)
+            continue;
+        node.store = branch->number;
+        entry->schema = true;
+    }
+    entry->node = node;
+    entry->visible = entry->schema;
+}
+
+static int find_in_tree(struct tfs_session *s, struct tfs_need *need, const char *name,
+                        struct tfs_entry *entry)
+{
+    const struct tfs_branch *branch = entry->branch;
+    uint32_t group;
+    struct tfs_key key = {0};
+    int result = know_name(need, entry->branch, &entry->dir, name);
+
+    if (result < 0)
+        return result;
+    result = tfs_tree_lookup(branch->save, tfs_store_shown(branch->store), &entry->dir, name, false,
+                             &entry->node);
+
+    if (result < 0 && result != -ENOENT)
+        return result;
+    if (result == 0) {
+        result = tfs_ops_know_inside(s, need, &entry->node);
+        int visible = result < 0 ? result : tfs_ops_visible(s, &entry->node);
+        if (visible < 0)
+            return tfs_ops_know_again(s, need, &entry->node, visible);
+        entry->schema = true;
+        entry->visible = visible;
+    }
+    if (tfs_node_holds_chunks(&entry->dir, &group) && tfs_chunk_name_parse(name, &key)) {
+        key.group = group;
+        entry->coordinate = true;
+        if (!entry->schema)
+            entry->node = (struct tfs_node){.scope = TFS_SCOPE_CHUNK,
+                                            .store = branch->number,
+                                            .key = key,
+                                            .slot = TFS_SLOT_NONE,
+                                            .file = -1};
+    }
+    return 0;
+}
+
+int tfs_entry_find(struct tfs_session *s, struct tfs_need *need, uint64_t parent, const char *name,
+                   struct tfs_entry *entry)
+{
+    *entry = (struct tfs_entry){0};
+    int result = find_directory(s, need, parent, entry);
+    if (result < 0)
+        return result;
+    if (strlen(name) > NAME_MAX)
+        return -ENAMETOOLONG;
+    entry->link = tfs_link_find(&s->overlay, parent, name);
+    if (entry->link != NULL || entry->scratch_dir != NULL)
+        return 0;
+    if (entry->branch != NULL)
+        return find_in_tree(s, need, name, entry);
+    find_above(s, name, entry);
+    return 0;
+}
+
+bool tfs_entry_read_only(struct tfs_session *s, const struct tfs_entry *entry)
+{
+    return entry->branch != NULL ? tfs_store_read_only(entry->branch->store) : s->options.read_only;
+}
+
+int tfs_entry_check_shown(const struct tfs_entry *entry, struct tfs_error *err)
+{
+    struct tfs_save *save = entry->branch != NULL ? entry->branch->save : NULL;
+
+    if (save == NULL || !tfs_node_is_left_out(save, &entry->node) ||
+        tfs_node_exists(save, tfs_store_shown(entry->branch->store), &entry->node) == 1)
+        return 0;
+    struct tfs_buf views = {0};
+    tfs_chosen_print(save->options.views, &views);
+    tfs_buf_u8(&views, 0);
+    tfs_fail(err, -EPERM, "this file of the tree is left out by -o views=%s and cannot be made",
+             views.failed ? "" : (const char *)views.data);
+    tfs_buf_release(&views);
+    return err->code;
+}
+
+/* `cp -r CHUNK OTHER` where the other chunk is there. */
+static bool is_chunk_in_chunk(const struct tfs_entry *entry, const char *name)
+{
+    struct tfs_key key;
+
+    return entry->scratch_dir == NULL && entry->branch != NULL &&
+           entry->dir.scope == TFS_SCOPE_CHUNK && tfs_chunk_name_parse(name, &key);
+}
+
+int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *entry,
+                               const char *name, bool directory)
+{
+    uint32_t group;
+
+    if (tfs_entry_read_only(s, entry))
+        return -EROFS;
+    if (entry->scratch_dir != NULL && (entry->scratch_dir->flags & TFS_SCRATCH_CONTROL) != 0)
+        return -EPERM;
+    if (entry->coordinate || (directory && is_chunk_in_chunk(entry, name)))
+        return -EINVAL;
+    /* A mistyped coordinate or number must not become a directory of no effect. */
+    bool numbers = entry->scratch_dir == NULL &&
+                   (tfs_node_holds_chunks(&entry->dir, &group) || tfs_holds_groups(&entry->dir));
+    return directory && numbers && name[0] != '.' ? -EINVAL : 0;
+}
+
+int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *name,
+                           enum tfs_scratch_kind kind, const struct tfs_attr *owner,
+                           const char *target, struct tfs_inode **out)
+{
+    struct tfs_inode *inode = tfs_inode_make_scratch(&s->inodes, kind, 0);
+
+    if (inode == NULL)
+        return -ENOMEM;
+    struct tfs_scratch *scratch = inode->scratch;
+    scratch->mode = owner->st.st_mode & 07777;
+    scratch->uid = owner->st.st_uid;
+    scratch->gid = owner->st.st_gid;
+    scratch->atime = scratch->mtime = scratch->ctime = tfs_views_now(&s->views);
+    int result = tfs_scratch_resize(&s->overlay, scratch, strlen(target));
+    if (result == 0 && scratch->bytes.size > 0)
+        memcpy(scratch->bytes.data, target, scratch->bytes.size);
+    if (result == 0)
+        result = tfs_link_add(&s->overlay, parent, name, scratch);
+    if (result < 0)
+        tfs_inode_drop(&s->inodes, inode);
+    else
+        *out = inode;
+    return result;
+}
+
+/* ---- lookup ---------------------------------------------------------------------------------- */
+
+/* The id of a file that shows the text of now. */
+static int give_id(struct tfs_session *s, const struct tfs_node *node, struct tfs_attr *attr)
+{
+    const uint64_t computed = tfs_node_id(node);
+    const bool alone = tfs_views_have_met(&s->views, computed);
+    struct tfs_doc *shown = alone ? tfs_store_shown(tfs_ops_branch(s, node)->store) : NULL;
+    const int result =
+        tfs_inode_give(&s->inodes, node, tfs_views_stamp(&s->views, computed), shown, &attr->id);
+
+    attr->lasts = attr->lasts && attr->id == computed;
+    return result;
+}
+
+struct looking_up {
+    uint64_t parent;
+    const char *name;
+    struct tfs_attr *attr;
+};
+
+static int try_lookup(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    const struct looking_up *c = call;
+    struct tfs_entry entry;
+    int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
+
+    if (result < 0)
+        return result;
+    if (entry.link != NULL) {
+        struct tfs_inode *inode = tfs_inode_find(&s->inodes, entry.link->scratch->id);
+        inode->refs++;
+        return tfs_ops_attr(s, need, inode, c->attr);
+    }
+    if (!entry.schema || !entry.visible)
+        return -ENOENT;
+    result = tfs_ops_attr_node(s, need, &entry.node, c->attr);
+    return result == 0 && !tfs_node_is_directory(&entry.node) ? give_id(s, &entry.node, c->attr)
+                                                              : result;
+}
+
+int tfs_session_lookup(struct tfs_session *s, uint64_t parent, const char *name,
+                       struct tfs_attr *attr)
+{
+    struct looking_up c = {parent, name, attr};
+
+    return tfs_ops_run(s, try_lookup, &c);
+}
+
+void tfs_session_forget(struct tfs_session *s, uint64_t id, uint64_t count)
+{
+    struct tfs_view view = {.id = id};
+
+    pthread_mutex_lock(&s->lock);
+    struct tfs_inode *inode = id >= TFS_ID_TABLE ? tfs_inode_find(&s->inodes, id) : NULL;
+    if (inode != NULL) {
+        inode->refs -= count < inode->refs ? count : inode->refs;
+        tfs_inode_drop(&s->inodes, inode);
+    } else if (tfs_node_of_id(id, &view.node) && view.node.store != TFS_STORE_ABOVE) {
+        view.save = tfs_ops_branch(s, &view.node)->save;
+        tfs_views_set_given(&s->views, &view, false);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
