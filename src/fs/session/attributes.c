@@ -176,8 +176,8 @@ static void update_status(struct tfs_session *s)
     tfs_buf_printf(b, "journal: %zu\n", journaled);
     tfs_buf_printf(b, "unsaved: %s\n", unsaved ? "yes" : "no");
     tfs_buf_printf(b, "hidden: %zu\n", tfs_names_count(&s->names));
-    tfs_buf_printf(b, "scratch: %llu of %llu bytes\n", (unsigned long long)s->overlay.used,
-                   (unsigned long long)s->overlay.limit);
+    tfs_buf_printf(b, "scratch: %llu of %llu bytes\n", (unsigned long long)s->scratch_tree.used,
+                   (unsigned long long)s->scratch_tree.limit);
 }
 
 static void attr_of_scratch(const struct tfs_scratch *scratch, struct tfs_attr *attr)
@@ -248,7 +248,7 @@ int tfs_ops_copy(struct tfs_session *s, const struct tfs_node *node, struct tfs_
     struct stat st = {0};
     struct tfs_buf bytes = {0};
 
-    if (content.size > tfs_scratch_left(&s->overlay))
+    if (content.size > tfs_scratch_left(&s->scratch_tree))
         return -ENOSPC;
     tfs_buf_add_span(&bytes, content);
     struct tfs_inode *made =
@@ -265,7 +265,7 @@ int tfs_ops_copy(struct tfs_session *s, const struct tfs_node *node, struct tfs_
     made->scratch->atime = times.atime;
     made->scratch->mtime = times.mtime;
     made->scratch->ctime = tfs_views_now(&s->views);
-    tfs_scratch_fill(&s->overlay, made->scratch, &bytes);
+    tfs_scratch_fill(&s->scratch_tree, made->scratch, &bytes);
     *copy = made;
     return 0;
 }

@@ -32,7 +32,7 @@ static int unlink_scratch(struct tfs_session *s, struct tfs_link *link)
         return -EPERM;
     if (scratch->kind == TFS_SCRATCH_DIRECTORY)
         return -EISDIR;
-    tfs_link_remove(&s->overlay, link);
+    tfs_link_remove(&s->scratch_tree, link);
     scratch->ctime = tfs_views_now(&s->views);
     tfs_inode_drop(&s->inodes, tfs_inode_find(&s->inodes, scratch->id));
     return 0;
@@ -92,7 +92,7 @@ static int check_empty(struct tfs_session *s, const struct tfs_node *dir)
     }
     if (found < 0)
         return found;
-    return tfs_overlay_is_empty(&s->overlay, tfs_node_id(dir)) ? 0 : -ENOTEMPTY;
+    return tfs_scratch_tree_is_empty(&s->scratch_tree, tfs_node_id(dir)) ? 0 : -ENOTEMPTY;
 }
 
 static void parent_changed(struct tfs_session *s, const struct tfs_node *node)
@@ -267,9 +267,9 @@ static int rmdir_scratch(struct tfs_session *s, struct tfs_link *link)
         return -ENOTDIR;
     if ((scratch->flags & TFS_SCRATCH_CONTROL) != 0)
         return -EPERM;
-    if (!tfs_overlay_is_empty(&s->overlay, scratch->id))
+    if (!tfs_scratch_tree_is_empty(&s->scratch_tree, scratch->id))
         return -ENOTEMPTY;
-    tfs_link_remove(&s->overlay, link);
+    tfs_link_remove(&s->scratch_tree, link);
     tfs_inode_drop(&s->inodes, tfs_inode_find(&s->inodes, scratch->id));
     return 0;
 }

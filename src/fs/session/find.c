@@ -265,7 +265,7 @@ int tfs_entry_find(struct tfs_session *s, struct tfs_need *need, uint64_t parent
         return result;
     if (strlen(name) > NAME_MAX)
         return -ENAMETOOLONG;
-    entry->link = tfs_link_find(&s->overlay, parent, name);
+    entry->link = tfs_link_find(&s->scratch_tree, parent, name);
     if (entry->link != NULL || entry->scratch_dir != NULL)
         return 0;
     if (entry->branch != NULL)
@@ -334,11 +334,11 @@ int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *n
     scratch->uid = owner->st.st_uid;
     scratch->gid = owner->st.st_gid;
     scratch->atime = scratch->mtime = scratch->ctime = tfs_views_now(&s->views);
-    int result = tfs_scratch_resize(&s->overlay, scratch, strlen(target));
+    int result = tfs_scratch_resize(&s->scratch_tree, scratch, strlen(target));
     if (result == 0 && scratch->bytes.size > 0)
         memcpy(scratch->bytes.data, target, scratch->bytes.size);
     if (result == 0)
-        result = tfs_link_add(&s->overlay, parent, name, scratch);
+        result = tfs_link_add(&s->scratch_tree, parent, name, scratch);
     if (result < 0)
         tfs_inode_drop(&s->inodes, inode);
     else

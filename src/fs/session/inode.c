@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-void tfs_inodes_init(struct tfs_inodes *inodes, struct tfs_overlay *overlay)
+void tfs_inodes_init(struct tfs_inodes *inodes, struct tfs_scratch_tree *tree)
 {
-    *inodes = (struct tfs_inodes){.overlay = overlay, .next_id = TFS_ID_TABLE};
+    *inodes = (struct tfs_inodes){.scratch_tree = tree, .next_id = TFS_ID_TABLE};
 }
 
 /* Takes it out of the list of its inode. */
@@ -32,7 +32,7 @@ void tfs_inodes_release(struct tfs_inodes *inodes)
         struct tfs_inode *inode = cell.value;
         while (inode->handles != NULL)
             free_handle(inode->handles);
-        tfs_scratch_free(inodes->overlay, inode->scratch);
+        tfs_scratch_free(inodes->scratch_tree, inode->scratch);
         tfs_inode_end_array(inode);
         tfs_doc_unref(inode->doc);
         free(inode);
@@ -143,7 +143,7 @@ struct tfs_inode *tfs_inode_make_scratch(struct tfs_inodes *inodes, enum tfs_scr
     if (inode != NULL)
         inode->scratch = scratch;
     else
-        tfs_scratch_free(inodes->overlay, scratch);
+        tfs_scratch_free(inodes->scratch_tree, scratch);
     return inode;
 }
 
@@ -183,12 +183,12 @@ void tfs_inode_drop(struct tfs_inodes *inodes, struct tfs_inode *inode)
         return;
     close_inode(inodes, inode);
     if (inode->scratch != NULL && !linked)
-        tfs_scratch_empty(inodes->overlay, inode->scratch);
+        tfs_scratch_empty(inodes->scratch_tree, inode->scratch);
     if (inode->refs > 0 || linked)
         return;
     if (inode->scratch == NULL)
         leave_file(inodes, inode);
-    tfs_scratch_free(inodes->overlay, inode->scratch);
+    tfs_scratch_free(inodes->scratch_tree, inode->scratch);
     tfs_map_remove(&inodes->inodes, inode->id);
     free(inode);
 }
@@ -262,7 +262,7 @@ void tfs_inode_leave(struct tfs_inodes *inodes, struct tfs_inode *inode, struct 
 void tfs_inode_attach(struct tfs_inodes *inodes, struct tfs_inode *inode,
                       const struct tfs_node *node)
 {
-    tfs_scratch_free(inodes->overlay, inode->scratch);
+    tfs_scratch_free(inodes->scratch_tree, inode->scratch);
     inode->scratch = NULL;
     inode->node = *node;
     inode->stamp = TFS_STAMP_TAKEN;

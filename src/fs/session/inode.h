@@ -45,15 +45,15 @@ struct tfs_inode {
 };
 
 struct tfs_inodes {
-    struct tfs_overlay *overlay;
+    struct tfs_scratch_tree *scratch_tree;
     struct tfs_map inodes; /* id -> struct tfs_inode */
     struct tfs_map open;   /* those of them that have handles, or an array */
     struct tfs_map files;  /* computed id -> struct tfs_inode that its name was given last */
     uint64_t next_id;
 };
 
-void tfs_inodes_init(struct tfs_inodes *inodes, struct tfs_overlay *overlay);
-/* Before the overlay. */
+void tfs_inodes_init(struct tfs_inodes *inodes, struct tfs_scratch_tree *tree);
+/* Before the scratch files. */
 void tfs_inodes_release(struct tfs_inodes *inodes);
 
 /* ---- ids ------------------------------------------------------------------------------------- */

@@ -206,7 +206,7 @@ static int resize_scratch(struct tfs_session *s, struct tfs_scratch *scratch, ui
     if ((scratch->flags & TFS_SCRATCH_UNCAPPED) != 0 && size > scratch->bytes.size &&
         size > TFS_DRAFT_MAX)
         return -EFBIG;
-    const int result = tfs_scratch_resize(&s->overlay, scratch, size);
+    const int result = tfs_scratch_resize(&s->scratch_tree, scratch, size);
     if (result == 0)
         scratch->mtime = scratch->ctime = tfs_views_now(&s->views);
     return result;

@@ -161,7 +161,7 @@ static void give_scratch(struct listing *l)
     uint64_t from = l->offset >= SCRATCH ? l->offset - SCRATCH : 0;
     const struct tfs_link *link;
 
-    for (; (link = tfs_link_from(&s->overlay, l->id, from)) != NULL; from = link->serial + 1) {
+    for (; (link = tfs_link_from(&s->scratch_tree, l->id, from)) != NULL; from = link->serial + 1) {
         if (link->scratch == s->rejected.control->scratch && !shows_control(s))
             continue;
         if (!give_entry(l, link->name, SCRATCH + link->serial + 1, link->scratch->id,

@@ -287,7 +287,7 @@ static void undo_create(struct tfs_session *s, const struct creating *c, struct 
         tfs_ops_release_handle(s, c->handle);
     }
     if (inode != NULL && fresh_name && inode->scratch->link != NULL)
-        tfs_link_remove(&s->overlay, inode->scratch->link);
+        tfs_link_remove(&s->scratch_tree, inode->scratch->link);
     if (inode != NULL)
         tfs_inode_drop(&s->inodes, inode);
 }

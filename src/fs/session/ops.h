@@ -17,10 +17,11 @@
  *   list.c        reading directories
  *   session.c     opening, ending
  *
- * The lock. `lock` guards names, the overlay, the inodes with their handles, what was rejected, and
- * which document each store shows: it is held when a store publishes. A function is called with the
- * lock held and keeps it, unless the comment above it says that it takes the lock itself. Stores
- * and views have locks of their own, which are taken after this one; a store's `io` before.
+ * The lock. `lock` guards names, the scratch files, the inodes with their handles, what was
+ * rejected, and which document each store shows: it is held when a store publishes. A function is
+ * called with the lock held and keeps it, unless the comment above it says that it takes the lock
+ * itself. Stores and views have locks of their own, which are taken after this one; a store's `io`
+ * before.
  *
  * Attempts. A verb is tried under the lock. Where it needs bytes that are not rendered it ends with
  * TFS_NEEDS_BYTES, having changed nothing that it would not do again; they are rendered without the
@@ -78,7 +79,7 @@ struct tfs_session {
 
     struct tfs_views views;
     struct tfs_names names;
-    struct tfs_overlay overlay;
+    struct tfs_scratch_tree scratch_tree;
     struct tfs_inodes inodes;
     struct tfs_rejected rejected;
 

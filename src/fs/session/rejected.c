@@ -27,7 +27,7 @@ static struct tfs_inode *make_node(struct tfs_rejected *q, enum tfs_scratch_kind
     scratch->uid = q->st.st_uid;
     scratch->gid = q->st.st_gid;
     scratch->atime = scratch->mtime = scratch->ctime = tfs_views_now(q->views);
-    if (tfs_link_add(q->inodes->overlay, parent, name, scratch) == 0)
+    if (tfs_link_add(q->inodes->scratch_tree, parent, name, scratch) == 0)
         return inode;
     tfs_inode_drop(q->inodes, inode);
     return NULL;
@@ -117,7 +117,7 @@ void tfs_rejected_log(struct tfs_rejected *q, const char *line)
 
 static struct tfs_scratch *entry_of(const struct tfs_rejected *q, uint64_t parent, const char *name)
 {
-    const struct tfs_link *link = tfs_link_find(q->inodes->overlay, parent, name);
+    const struct tfs_link *link = tfs_link_find(q->inodes->scratch_tree, parent, name);
 
     return link != NULL ? link->scratch : NULL;
 }
@@ -138,10 +138,10 @@ static struct tfs_scratch *make_entry(struct tfs_rejected *q, uint64_t parent, c
 
 static void remove_entry(struct tfs_rejected *q, uint64_t parent, const char *name)
 {
-    struct tfs_link *link = tfs_link_find(q->inodes->overlay, parent, name);
+    struct tfs_link *link = tfs_link_find(q->inodes->scratch_tree, parent, name);
     struct tfs_inode *inode = tfs_inode_find(q->inodes, link->scratch->id);
 
-    tfs_link_remove(q->inodes->overlay, link);
+    tfs_link_remove(q->inodes->scratch_tree, link);
     tfs_inode_drop(q->inodes, inode);
 }
 
@@ -154,7 +154,7 @@ static int walk(const struct tfs_rejected *q, uint64_t dir, const char *prefix, 
     const struct tfs_link *link;
     int failed = 0;
 
-    for (uint64_t from = 0; (link = tfs_link_from(q->inodes->overlay, dir, from)) != NULL;
+    for (uint64_t from = 0; (link = tfs_link_from(q->inodes->scratch_tree, dir, from)) != NULL;
          from = link->serial + 1) {
         const struct tfs_scratch *entry = link->scratch;
         const bool directory = entry->kind == TFS_SCRATCH_DIRECTORY;
@@ -178,7 +178,7 @@ static void drop_below(struct tfs_rejected *q, uint64_t at, char *rest)
     if (rest != NULL && scratch->kind == TFS_SCRATCH_DIRECTORY)
         drop_below(q, scratch->id, rest);
     if ((rest == NULL) != (scratch->kind == TFS_SCRATCH_FILE) ||
-        !tfs_overlay_is_empty(q->inodes->overlay, scratch->id))
+        !tfs_scratch_tree_is_empty(q->inodes->scratch_tree, scratch->id))
         return;
     remove_entry(q, at, name);
 }
@@ -210,12 +210,12 @@ static bool keep(struct tfs_rejected *q, const char *path, struct tfs_span bytes
     tfs_buf_add_span(&copy, bytes);
     struct tfs_scratch *scratch = copy.failed ? NULL : make_path(q, path);
     if (scratch == NULL ||
-        q->inodes->overlay->uncapped - scratch->bytes.size + bytes.size > q->limit) {
+        q->inodes->scratch_tree->uncapped - scratch->bytes.size + bytes.size > q->limit) {
         tfs_buf_release(&copy);
         tfs_rejected_drop(q, path);
         return false;
     }
-    tfs_scratch_fill(q->inodes->overlay, scratch, &copy);
+    tfs_scratch_fill(q->inodes->scratch_tree, scratch, &copy);
     scratch->mtime = scratch->ctime = tfs_views_now(q->views);
     return true;
 }
@@ -235,7 +235,7 @@ void tfs_rejected_put(struct tfs_rejected *q, const char *path, struct tfs_span 
 
 bool tfs_rejected_is_empty(const struct tfs_rejected *q)
 {
-    return tfs_overlay_is_empty(q->inodes->overlay, q->dir->id);
+    return tfs_scratch_tree_is_empty(q->inodes->scratch_tree, q->dir->id);
 }
 
 struct giving {

@@ -1,8 +1,8 @@
 /*
  * What was rejected, and why: what must not get lost though it could not be saved. Sentences in
- * .terrainfs/errors.log, rejected documents in .terrainfs/rejected/. They are scratch files of the
- * overlay, because users list, read, copy and remove them by their names. At the end of the session
- * what is left of rejected/ goes to NAME.rejected-DATE/ (formats/apart.h), which session.c fills.
+ * .terrainfs/errors.log, rejected documents in .terrainfs/rejected/. They are scratch files,
+ * because users list, read, copy and remove them by their names. At the end of the session what is
+ * left of rejected/ goes to NAME.rejected-DATE/ (formats/apart.h), which session.c fills.
  *
  * Not thread-safe: the caller's lock guards it.
  */

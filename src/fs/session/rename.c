@@ -97,7 +97,7 @@ static void move_scratch(struct tfs_session *s, const struct rename_work *work)
     const struct tfs_scratch *scratch = inode->scratch;
 
     if (scratch->link != NULL)
-        tfs_link_remove(&s->overlay, scratch->link);
+        tfs_link_remove(&s->scratch_tree, scratch->link);
     (void)tfs_views_set_times(&s->views, tfs_node_id(&work->to), &scratch->atime, &scratch->mtime);
     go_on(s, work);
     tfs_inode_attach(&s->inodes, inode, &work->to);
@@ -226,7 +226,7 @@ static int may_replace(struct tfs_session *s, const struct renaming *r, bool dir
         return -ENOTDIR;
     if (!directory && scratch->kind == TFS_SCRATCH_DIRECTORY)
         return -EISDIR;
-    return directory && !tfs_overlay_is_empty(&s->overlay, scratch->id) ? -ENOTEMPTY : 0;
+    return directory && !tfs_scratch_tree_is_empty(&s->scratch_tree, scratch->id) ? -ENOTEMPTY : 0;
 }
 
 static void drop_replaced(struct tfs_session *s, const struct tfs_scratch *replaced)
@@ -250,7 +250,7 @@ static int scratch_to_scratch(struct tfs_session *s, struct renaming *r)
         result = may_replace(s, r, directory);
     if (result < 0)
         return result;
-    result = tfs_link_move(&s->overlay, scratch, r->new_parent, r->new_name, &replaced);
+    result = tfs_link_move(&s->scratch_tree, scratch, r->new_parent, r->new_name, &replaced);
     if (result < 0)
         return result;
     drop_replaced(s, replaced);
@@ -266,7 +266,7 @@ static int leave_schema(struct tfs_session *s, struct renaming *r, struct tfs_sc
     int result = tfs_names_hide(&s->names, node, TFS_HIDING_PASSES);
 
     if (result == 0)
-        result = tfs_link_replace(&s->overlay, r->new_parent, r->new_name, copy, &replaced);
+        result = tfs_link_replace(&s->scratch_tree, r->new_parent, r->new_name, copy, &replaced);
     if (result < 0) {
         tfs_names_show(&s->names, node);
         return result;
@@ -287,7 +287,7 @@ static int check_room(struct tfs_session *s, const struct tfs_node *node)
                             0};
     uint64_t size;
 
-    return tfs_views_size(&s->views, &view, &size) == 0 && size > tfs_scratch_left(&s->overlay)
+    return tfs_views_size(&s->views, &view, &size) == 0 && size > tfs_scratch_left(&s->scratch_tree)
                ? -ENOSPC
                : 0;
 }

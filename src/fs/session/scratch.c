@@ -24,18 +24,18 @@ static bool is_capped(const struct tfs_scratch *scratch)
 }
 
 /* Files of .terrainfs itself count nowhere. */
-static void count(struct tfs_overlay *overlay, const struct tfs_scratch *scratch, uint64_t more,
+static void count(struct tfs_scratch_tree *tree, const struct tfs_scratch *scratch, uint64_t more,
                   uint64_t less)
 {
     if (is_capped(scratch))
-        overlay->used += more - less;
+        tree->used += more - less;
     else if ((scratch->flags & TFS_SCRATCH_UNCAPPED) != 0)
-        overlay->uncapped += more - less;
+        tree->uncapped += more - less;
 }
 
-uint64_t tfs_scratch_left(const struct tfs_overlay *overlay)
+uint64_t tfs_scratch_left(const struct tfs_scratch_tree *tree)
 {
-    return overlay->used < overlay->limit ? overlay->limit - overlay->used : 0;
+    return tree->used < tree->limit ? tree->limit - tree->used : 0;
 }
 
 struct tfs_scratch *tfs_scratch_create(uint64_t id, enum tfs_scratch_kind kind, unsigned flags)
@@ -50,39 +50,39 @@ struct tfs_scratch *tfs_scratch_create(uint64_t id, enum tfs_scratch_kind kind, 
     return scratch;
 }
 
-void tfs_scratch_empty(struct tfs_overlay *overlay, struct tfs_scratch *scratch)
+void tfs_scratch_empty(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch)
 {
-    count(overlay, scratch, 0, scratch->bytes.size);
+    count(tree, scratch, 0, scratch->bytes.size);
     tfs_buf_release(&scratch->bytes);
 }
 
-void tfs_scratch_free(struct tfs_overlay *overlay, struct tfs_scratch *scratch)
+void tfs_scratch_free(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch)
 {
     if (scratch == NULL)
         return;
-    tfs_scratch_empty(overlay, scratch);
+    tfs_scratch_empty(tree, scratch);
     free(scratch);
 }
 
-int tfs_scratch_resize(struct tfs_overlay *overlay, struct tfs_scratch *scratch, uint64_t size)
+int tfs_scratch_resize(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch, uint64_t size)
 {
     size_t before = scratch->bytes.size;
 
-    if (is_capped(scratch) && size > before && size - before > tfs_scratch_left(overlay))
+    if (is_capped(scratch) && size > before && size - before > tfs_scratch_left(tree))
         return -ENOSPC;
     int result = tfs_buf_fit(&scratch->bytes, (size_t)size);
     if (result == 0)
-        count(overlay, scratch, scratch->bytes.size, before);
+        count(tree, scratch, scratch->bytes.size, before);
     return result;
 }
 
-void tfs_scratch_fill(struct tfs_overlay *overlay, struct tfs_scratch *scratch,
+void tfs_scratch_fill(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch,
                       struct tfs_buf *bytes)
 {
-    tfs_scratch_empty(overlay, scratch);
+    tfs_scratch_empty(tree, scratch);
     scratch->bytes = *bytes;
     *bytes = (struct tfs_buf){0};
-    count(overlay, scratch, scratch->bytes.size, 0);
+    count(tree, scratch, scratch->bytes.size, 0);
 }
 
 /* ---- names of one directory ------------------------------------------------------------------ */
@@ -162,37 +162,39 @@ static void remove_name(struct scratch_names *names, struct tfs_link *link)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-void tfs_overlay_init(struct tfs_overlay *overlay, uint64_t limit)
+void tfs_scratch_tree_init(struct tfs_scratch_tree *tree, uint64_t limit)
 {
-    *overlay = (struct tfs_overlay){.limit = limit};
+    *tree = (struct tfs_scratch_tree){.limit = limit};
 }
 
-void tfs_overlay_release(struct tfs_overlay *overlay)
+void tfs_scratch_tree_release(struct tfs_scratch_tree *tree)
 {
     struct tfs_map_cell cell;
 
-    for (size_t at = 0; tfs_map_next(&overlay->names, &at, &cell);)
+    for (size_t at = 0; tfs_map_next(&tree->names, &at, &cell);)
         free_names(cell.value);
-    tfs_map_release(&overlay->names);
+    tfs_map_release(&tree->names);
 }
 
-static struct scratch_names *names_in(const struct tfs_overlay *overlay, uint64_t parent)
+static struct scratch_names *names_in(const struct tfs_scratch_tree *tree, uint64_t parent)
 {
-    return tfs_map_find(&overlay->names, parent);
+    return tfs_map_find(&tree->names, parent);
 }
 
-struct tfs_link *tfs_link_find(const struct tfs_overlay *overlay, uint64_t parent, const char *name)
+struct tfs_link *tfs_link_find(const struct tfs_scratch_tree *tree, uint64_t parent,
+                               const char *name)
 {
-    const struct scratch_names *names = names_in(overlay, parent);
+    const struct scratch_names *names = names_in(tree, parent);
     const struct tfs_link key = {.name = name};
     struct tfs_link **found = names != NULL ? tfind(&key, &names->by_name, compare_names) : NULL;
 
     return found != NULL ? *found : NULL;
 }
 
-struct tfs_link *tfs_link_from(const struct tfs_overlay *overlay, uint64_t parent, uint64_t serial)
+struct tfs_link *tfs_link_from(const struct tfs_scratch_tree *tree, uint64_t parent,
+                               uint64_t serial)
 {
-    const struct scratch_names *names = names_in(overlay, parent);
+    const struct scratch_names *names = names_in(tree, parent);
     struct seeking seeking = {serial, NULL};
 
     if (names != NULL)
@@ -200,19 +202,19 @@ struct tfs_link *tfs_link_from(const struct tfs_overlay *overlay, uint64_t paren
     return seeking.found;
 }
 
-bool tfs_overlay_is_empty(const struct tfs_overlay *overlay, uint64_t parent)
+bool tfs_scratch_tree_is_empty(const struct tfs_scratch_tree *tree, uint64_t parent)
 {
-    return names_in(overlay, parent) == NULL;
+    return names_in(tree, parent) == NULL;
 }
 
-static struct scratch_names *make_names(struct tfs_overlay *overlay, uint64_t parent)
+static struct scratch_names *make_names(struct tfs_scratch_tree *tree, uint64_t parent)
 {
-    struct scratch_names *names = names_in(overlay, parent);
+    struct scratch_names *names = names_in(tree, parent);
 
     if (names != NULL)
         return names;
     names = calloc(1, sizeof(*names));
-    if (names != NULL && tfs_map_set(&overlay->names, parent, names) < 0) {
+    if (names != NULL && tfs_map_set(&tree->names, parent, names) < 0) {
         free(names);
         return NULL;
     }
@@ -220,104 +222,104 @@ static struct scratch_names *make_names(struct tfs_overlay *overlay, uint64_t pa
 }
 
 /* link: NULL: there is none to remove. */
-static void remove_link(struct tfs_overlay *overlay, uint64_t parent, struct scratch_names *names,
+static void remove_link(struct tfs_scratch_tree *tree, uint64_t parent, struct scratch_names *names,
                         struct tfs_link *link)
 {
     if (link != NULL)
         remove_name(names, link);
     if (names->count > 0)
         return;
-    tfs_map_remove(&overlay->names, parent);
+    tfs_map_remove(&tree->names, parent);
     free_names(names);
 }
 
 /* A link that is nobody's yet; NULL without memory. */
-static struct tfs_link *new_link(struct tfs_overlay *overlay, uint64_t parent, const char *name)
+static struct tfs_link *new_link(struct tfs_scratch_tree *tree, uint64_t parent, const char *name)
 {
-    struct scratch_names *names = make_names(overlay, parent);
+    struct scratch_names *names = make_names(tree, parent);
 
     if (names == NULL)
         return NULL;
-    struct tfs_link *link = add_name(names, name, overlay->next_serial++);
+    struct tfs_link *link = add_name(names, name, tree->next_serial++);
     if (link == NULL)
-        remove_link(overlay, parent, names, NULL);
+        remove_link(tree, parent, names, NULL);
     return link;
 }
 
-static void give_link(struct tfs_overlay *overlay, uint64_t parent, struct tfs_link *link,
+static void give_link(struct tfs_scratch_tree *tree, uint64_t parent, struct tfs_link *link,
                       struct tfs_scratch *scratch)
 {
-    count(overlay, scratch, TFS_SCRATCH_COST, 0);
+    count(tree, scratch, TFS_SCRATCH_COST, 0);
     link->scratch = scratch;
     scratch->link = link;
     scratch->parent = parent;
 }
 
 /* The link is nobody's then. Returns the names of its directory. */
-static struct scratch_names *take_link(struct tfs_overlay *overlay, struct tfs_link *link)
+static struct scratch_names *take_link(struct tfs_scratch_tree *tree, struct tfs_link *link)
 {
     struct tfs_scratch *scratch = link->scratch;
-    struct scratch_names *names = names_in(overlay, scratch->parent);
+    struct scratch_names *names = names_in(tree, scratch->parent);
 
-    count(overlay, scratch, 0, TFS_SCRATCH_COST);
+    count(tree, scratch, 0, TFS_SCRATCH_COST);
     link->scratch = NULL;
     scratch->link = NULL;
     return names;
 }
 
-int tfs_link_add(struct tfs_overlay *overlay, uint64_t parent, const char *name,
+int tfs_link_add(struct tfs_scratch_tree *tree, uint64_t parent, const char *name,
                  struct tfs_scratch *scratch)
 {
-    if (is_capped(scratch) && TFS_SCRATCH_COST > tfs_scratch_left(overlay))
+    if (is_capped(scratch) && TFS_SCRATCH_COST > tfs_scratch_left(tree))
         return -ENOSPC;
-    struct tfs_link *link = new_link(overlay, parent, name);
+    struct tfs_link *link = new_link(tree, parent, name);
     if (link == NULL)
         return -ENOMEM;
-    give_link(overlay, parent, link, scratch);
+    give_link(tree, parent, link, scratch);
     return 0;
 }
 
-int tfs_link_replace(struct tfs_overlay *overlay, uint64_t parent, const char *name,
+int tfs_link_replace(struct tfs_scratch_tree *tree, uint64_t parent, const char *name,
                      struct tfs_scratch *scratch, struct tfs_scratch **replaced)
 {
-    struct tfs_link *link = tfs_link_find(overlay, parent, name);
+    struct tfs_link *link = tfs_link_find(tree, parent, name);
     struct tfs_scratch *old = link != NULL ? link->scratch : NULL;
 
     if (link == NULL) {
-        int result = tfs_link_add(overlay, parent, name, scratch);
+        int result = tfs_link_add(tree, parent, name, scratch);
         if (result < 0)
             return result;
     } else {
-        take_link(overlay, link);
-        give_link(overlay, parent, link, scratch);
+        take_link(tree, link);
+        give_link(tree, parent, link, scratch);
     }
     *replaced = old;
     return 0;
 }
 
-int tfs_link_move(struct tfs_overlay *overlay, struct tfs_scratch *scratch, uint64_t new_parent,
+int tfs_link_move(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch, uint64_t new_parent,
                   const char *new_name, struct tfs_scratch **replaced)
 {
     const uint64_t parent = scratch->parent;
-    struct tfs_link *old = scratch->link, *link = tfs_link_find(overlay, new_parent, new_name);
+    struct tfs_link *old = scratch->link, *link = tfs_link_find(tree, new_parent, new_name);
 
     *replaced = link != NULL ? link->scratch : NULL;
     if (link == NULL)
-        link = new_link(overlay, new_parent, new_name);
+        link = new_link(tree, new_parent, new_name);
     if (link == NULL)
         return -ENOMEM;
     if (*replaced != NULL)
-        take_link(overlay, link);
-    struct scratch_names *names = take_link(overlay, old);
-    give_link(overlay, new_parent, link, scratch);
-    remove_link(overlay, parent, names, old);
+        take_link(tree, link);
+    struct scratch_names *names = take_link(tree, old);
+    give_link(tree, new_parent, link, scratch);
+    remove_link(tree, parent, names, old);
     return 0;
 }
 
-void tfs_link_remove(struct tfs_overlay *overlay, struct tfs_link *link)
+void tfs_link_remove(struct tfs_scratch_tree *tree, struct tfs_link *link)
 {
     const uint64_t parent = link->scratch->parent;
-    struct scratch_names *names = take_link(overlay, link);
+    struct scratch_names *names = take_link(tree, link);
 
-    remove_link(overlay, parent, names, link);
+    remove_link(tree, parent, names, link);
 }

@@ -15,15 +15,16 @@
 #include <sys/stat.h>
 #include <time.h>
 
-struct tfs_overlay {
+/* All names of scratch files, and how much they are. */
+struct tfs_scratch_tree {
     struct tfs_map names; /* directory id -> its names (scratch.c) */
     uint64_t used, limit; /* bytes of scratch */
     uint64_t uncapped;    /* the same of files with TFS_SCRATCH_UNCAPPED */
     uint64_t next_serial;
 };
 
-void tfs_overlay_init(struct tfs_overlay *overlay, uint64_t limit);
-void tfs_overlay_release(struct tfs_overlay *overlay);
+void tfs_scratch_tree_init(struct tfs_scratch_tree *tree, uint64_t limit);
+void tfs_scratch_tree_release(struct tfs_scratch_tree *tree);
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -57,16 +58,16 @@ struct tfs_scratch {
 /* Without a name; NULL without memory. */
 struct tfs_scratch *tfs_scratch_create(uint64_t id, enum tfs_scratch_kind kind, unsigned flags);
 /* It has no name any more. NULL is legal. */
-void tfs_scratch_free(struct tfs_overlay *overlay, struct tfs_scratch *scratch);
+void tfs_scratch_free(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch);
 /* Lets go of the bytes: the file is of no more use, though its id may be known. */
-void tfs_scratch_empty(struct tfs_overlay *overlay, struct tfs_scratch *scratch);
+void tfs_scratch_empty(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch);
 /* Within the cap: 0, -ENOSPC, -ENOMEM. */
-int tfs_scratch_resize(struct tfs_overlay *overlay, struct tfs_scratch *scratch, uint64_t size);
+int tfs_scratch_resize(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch, uint64_t size);
 /* Takes these bytes over as content, whatever the cap says. */
-void tfs_scratch_fill(struct tfs_overlay *overlay, struct tfs_scratch *scratch,
+void tfs_scratch_fill(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch,
                       struct tfs_buf *bytes);
 /* Bytes that fit under the cap. */
-uint64_t tfs_scratch_left(const struct tfs_overlay *overlay);
+uint64_t tfs_scratch_left(const struct tfs_scratch_tree *tree);
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -78,22 +79,23 @@ struct tfs_link {
     const char *name;
 };
 
-struct tfs_link *tfs_link_find(const struct tfs_overlay *overlay, uint64_t parent,
+struct tfs_link *tfs_link_find(const struct tfs_scratch_tree *tree, uint64_t parent,
                                const char *name);
 /* The first name of a directory whose serial is not below that; NULL: there is none. */
-struct tfs_link *tfs_link_from(const struct tfs_overlay *overlay, uint64_t parent, uint64_t serial);
-bool tfs_overlay_is_empty(const struct tfs_overlay *overlay, uint64_t parent);
+struct tfs_link *tfs_link_from(const struct tfs_scratch_tree *tree, uint64_t parent,
+                               uint64_t serial);
+bool tfs_scratch_tree_is_empty(const struct tfs_scratch_tree *tree, uint64_t parent);
 /* A name that is free: 0, -ENOSPC, -ENOMEM. */
-int tfs_link_add(struct tfs_overlay *overlay, uint64_t parent, const char *name,
+int tfs_link_add(struct tfs_scratch_tree *tree, uint64_t parent, const char *name,
                  struct tfs_scratch *scratch);
 /* A name that may be another file's, *replaced, which then has none; NULL: it was free. */
-int tfs_link_replace(struct tfs_overlay *overlay, uint64_t parent, const char *name,
+int tfs_link_replace(struct tfs_scratch_tree *tree, uint64_t parent, const char *name,
                      struct tfs_scratch *scratch, struct tfs_scratch **replaced);
 /* Gives a file that has a name another one, in the place of a file that has it now, *replaced. 0 or
  * -ENOMEM, and nothing is done. */
-int tfs_link_move(struct tfs_overlay *overlay, struct tfs_scratch *scratch, uint64_t new_parent,
+int tfs_link_move(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch, uint64_t new_parent,
                   const char *new_name, struct tfs_scratch **replaced);
 /* Takes the name away; the file stays. */
-void tfs_link_remove(struct tfs_overlay *overlay, struct tfs_link *link);
+void tfs_link_remove(struct tfs_scratch_tree *tree, struct tfs_link *link);
 
 #endif

@@ -146,8 +146,8 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
     s->listings = TFS_LISTINGS_LATE;
     tfs_views_init(&s->views, (size_t)options->cache_limit, options->changes_limit);
     tfs_names_init(&s->names, s->options.linger_ms);
-    tfs_overlay_init(&s->overlay, options->scratch_limit);
-    tfs_inodes_init(&s->inodes, &s->overlay);
+    tfs_scratch_tree_init(&s->scratch_tree, options->scratch_limit);
+    tfs_inodes_init(&s->inodes, &s->scratch_tree);
     int result = open_branches(s, parts, count, err);
     if (result == 0 && start(s) < 0)
         result = tfs_fail(err, -ENOMEM, "cannot start a session: out of memory or threads");
@@ -404,7 +404,7 @@ void tfs_session_close(struct tfs_session *s)
 {
     stop_stores(s);
     tfs_inodes_release(&s->inodes);
-    tfs_overlay_release(&s->overlay);
+    tfs_scratch_tree_release(&s->scratch_tree);
     tfs_names_release(&s->names);
     tfs_views_release(&s->views);
     for (size_t i = 0; i < s->branch_count; i++) {
