@@ -7,6 +7,7 @@ tests_cli=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(cd "$tests_cli/../.." && pwd)
 TFS=${TFS_BIN:-$ROOT/build/terrainfs}
 TOOLS=${TFS_TOOLS:-$ROOT/build/tools}
+. "$ROOT/tests/lib/in_full.bash"
 export LC_ALL=C
 umask 022
 

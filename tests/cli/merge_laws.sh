@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# merge: the laws of merging, on random mutations of a save of every container.
+# merge: the laws of merging, on a random mutation of a save of every container; in full on more.
 . "$(dirname "$0")/lib.bash"
 . "$ROOT/tests/cli/merge.bash"
 
-# laws FORMAT SAVE SEEDS...: of random mutations.
+# laws FORMAT SAVE SEED: of random mutations, SEED and in full nine more.
 laws() {
-    local kind=$1 save=$2 seed status
-    shift 2
-    for seed; do
+    local kind=$1 save=$2 seed=$3 last=$3 status
+    in_full && last=$((seed + 9))
+    for ((; seed <= last; seed++)); do
         take "$save"
         mutate "$kind" o $seed
         mutate "$kind" t $((seed + 50))

@@ -13,6 +13,7 @@ TFS_TOOLS=$(realpath -m "${TFS_TOOLS:-$(dirname "$TFS_BIN")/tools}")
 SAMPLES=${TFS_SAMPLES:-$ROOT/../shared/samples/cosmic_reach}
 PYTHON=$(python3 -c 'import sys; print(sys.executable)')
 LIMIT=${TFS_TEST_LIMIT:-240} # seconds until a script that hangs loses its mounts
+. "$ROOT/tests/lib/in_full.bash"
 T=$(mktemp -d "${TMPDIR:-/tmp}/tfs-mount-XXXXXX")
 chmod 755 "$T"
 export HOME=$T/home XDG_STATE_HOME=$T/state GIT_CONFIG_NOSYSTEM=1 PYTHONDONTWRITEBYTECODE=1

@@ -25,14 +25,20 @@ def same(a, b):
 
 
 def merge_chunk(kind, chunk, sides, prefer, conflicts):
-    """The voxels that the result is to have; None: no chunk."""
-    keys = [side[chunk][0] if chunk in side else None for side in sides]
-    base, ours, theirs = (side[chunk][1]() if chunk in side else None for side in sides)
-    voxels = {'base': base, 'ours': ours, 'theirs': theirs}
+    """The chunk that the result is to have: (its stored bytes or None, what gives its voxels); None: no chunk."""
+    base, ours, theirs = (side.get(chunk) for side in sides)
+    keys = [side and side[0] for side in (base, ours, theirs)]
     if keys[1] == keys[2] or keys[0] == keys[2]:
         return ours
     if keys[0] == keys[1]:
         return theirs
+    voxels = merge_voxels(kind, chunk, [side and side[1]() for side in (base, ours, theirs)], prefer, conflicts)
+    return None if voxels is None else (None, lambda: voxels)
+
+
+def merge_voxels(kind, chunk, sides, prefer, conflicts):
+    base, ours, theirs = sides
+    voxels = {'base': base, 'ours': ours, 'theirs': theirs}
     name = lambda voxel: voxel[0] if voxel else ''
     if ours is None or theirs is None:
         kept = ours or theirs
@@ -71,13 +77,15 @@ def main(kind, base, ours, theirs, result, prefer, path=None):
     sides = [load(kind, p) for p in (base, ours, theirs)]
     got, conflicts, bad = load(kind, result), {}, []
     for chunk in sorted(set().union(*sides, got)):
-        want = merge_chunk(kind, chunk, sides, prefer, conflicts)
-        have = got[chunk][1]() if chunk in got else None
+        want, have = merge_chunk(kind, chunk, sides, prefer, conflicts), got.get(chunk)
         if (want is None) != (have is None):
             bad.append(f'{chunk}: ' + ('is there' if want is None else 'is missing'))
             continue
-        for at in sorted(set(want or ()) | set(have or ())):
-            if not same((want or {}).get(at), (have or {}).get(at)):
+        if want is None or want[0] is not None and want[0] == have[0]:
+            continue
+        want, have = want[1](), have[1]()
+        for at in sorted(set(want) | set(have)):
+            if not same(want.get(at), have.get(at)):
                 bad.append(f'{chunk}: voxel {at}: wanted {want.get(at)}, got {have.get(at)}')
     told = {(chunk.rpartition('/')[0], at): names for (chunk, at), names in conflicts.items()}
     if path is not None and told != read_conflicts(path):
