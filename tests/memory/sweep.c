@@ -77,13 +77,6 @@ static void check_live(int64_t before)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static bool full(void)
-{
-    const char *sweep = getenv("TFS_SWEEP");
-
-    return sweep != NULL && strcmp(sweep, "full") == 0;
-}
-
 /* TFS_SWEEP_AT=n: only that one. */
 static uint64_t only(void)
 {
@@ -94,7 +87,7 @@ static uint64_t only(void)
 
 static void sweep_mode(const struct sweep *acts, enum failing_mode mode, uint64_t count)
 {
-    uint64_t step = full() || only() ? 1 : count / SWEEP_SHORT + 1;
+    uint64_t step = in_full() || only() ? 1 : count / SWEEP_SHORT + 1;
     uint64_t n = only() ? only() : mode == FAILING_ONCE ? 1 : 1 + step / 2;
     uint64_t ignored;
 

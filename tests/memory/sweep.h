@@ -4,7 +4,7 @@
 #ifndef TFS_TESTS_MEMORY_SWEEP_H
 #define TFS_TESTS_MEMORY_SWEEP_H
 
-#include "../unit/sanitized.h"
+#include "../unit/in_full.h"
 #include "base/error.h"
 
 /* Functions that the sweep calls in this order, again and again. Those with memory may use `check`
@@ -17,9 +17,9 @@ struct sweep {
     void (*end)(int result);
 };
 
-/* Every allocation fails alone, and with all behind it; without TFS_SWEEP=full at most SWEEP_SHORT
- * of them in each way. `what` is for sentences. */
-#define SWEEP_SHORT (SANITIZED ? 10 : 25)
+/* Every allocation fails alone, and with all behind it; if not in full (torture/memory) at most
+ * SWEEP_SHORT of them in each way. `what` is for sentences. */
+#define SWEEP_SHORT 8
 void sweep(const char *what, const struct sweep *acts);
 
 /* The attempt under way. */

@@ -1,6 +1,5 @@
 /*
- * Is a test program made with a sanitizer? It is several times slower then, and a long sweep takes
- * larger steps: `make check` takes each of them.
+ * Is a test program made with a sanitizer? It is slower then, and needs more memory.
  */
 #ifndef TFS_TESTS_SANITIZED_H
 #define TFS_TESTS_SANITIZED_H

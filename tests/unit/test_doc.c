@@ -6,7 +6,7 @@
 
 #include "formats/save/tile_areas.h"
 #include "formats/save/document.h"
-#include "sanitized.h"
+#include "in_full.h"
 #include "unit.h"
 
 static struct tfs_error err;
@@ -171,7 +171,7 @@ START_TEST(doc_random_edits_agree_with_an_array)
 
     random_state = (uint32_t)_i;
     memset(&after, 0, sizeof(after));
-    for (int round = 0; round < (SANITIZED ? 6 : 12); round++) {
+    for (int round = 0; round < (in_full() ? 12 : 6); round++) {
         struct tfs_edit edit;
         before = after;
         edit_open(doc, &edit);

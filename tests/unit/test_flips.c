@@ -3,23 +3,22 @@
  * sentence, or what it shows can be read, written back without a change, encoded to the very bytes,
  * and edited into a save that opens again.
  *
- * In a small file each bit is flipped, and bytes become 00 and ff; in a large one, a bit of each
- * byte. With TFS_SWEEP=full every byte of a small file becomes every other value, and in a large
- * one all bits are flipped; and all is checked of each. Under a sanitizer fewer files are small,
- * and only every fifth byte of a large one is damaged: 5 divides no width of a field, so each byte
- * of a field has its turn.
+ * In a small file each bit is flipped, and bytes become 00 and ff; in a large one, a bit of every
+ * fifth byte: 5 divides no width of a field, so each byte of a field has its turn. In full
+ * (torture/memory) every byte of a small file becomes every other value, and in a large one all bits
+ * are flipped; and all is checked of each.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "../lib/small_saves.h"
 #include "formats/containers/file.h"
-#include "sanitized.h"
+#include "in_full.h"
 #include "scratch.h"
 
 #define PATH (2 * PATH_MAX)
 /* Bytes of a file; more of them are not flipped in every way. */
-#define LARGE (SANITIZED ? 300 : 1000)
+#define LARGE (in_full() ? 1000 : 300)
 
 /* One damaged file. */
 static struct {
@@ -276,17 +275,10 @@ static void look(bool whole)
     edit_and_close(save);
 }
 
-static bool sweeps_all(void)
-{
-    const char *sweep = getenv("TFS_SWEEP");
-
-    return sweep != NULL && strcmp(sweep, "full") == 0;
-}
-
 /* From one damaged byte to the next. */
 static size_t stride(void)
 {
-    return SANITIZED && t.original.size > LARGE && !sweeps_all() ? 5 : 1;
+    return t.original.size > LARGE && !in_full() ? 5 : 1;
 }
 
 static void truncate_everywhere(void)
@@ -316,7 +308,7 @@ static void flip(size_t at, uint8_t value, bool whole)
 static void flip_byte(size_t at)
 {
     uint8_t was = t.original.data[at];
-    bool full = sweeps_all();
+    bool full = in_full();
 
     flip(at, (uint8_t)(was ^ 1U << at % 8), true);
     if (t.original.size > LARGE && !full)
@@ -392,7 +384,7 @@ static Suite *suite(void)
     TCase *c = unit_case(s, "damage");
 
     tcase_add_checked_fixture(c, scratch_setup_in_memory, scratch_teardown);
-    tcase_set_timeout(c, getenv("TFS_SWEEP") != NULL ? 3600 : 400);
+    tcase_set_timeout(c, in_full() ? 3600 : 400);
     tcase_add_loop_test(c, undamaged_save_does_what_is_asked_of_it, 0, small_save_count);
     tcase_add_loop_test(c, every_truncation_is_refused_or_shown_as_it_is, 0, small_save_count);
     tcase_add_loop_test(c, every_flipped_byte_is_refused_or_shown_as_it_is, 0, small_save_count);

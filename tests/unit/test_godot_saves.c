@@ -11,7 +11,7 @@
 #include "../lib/voxel_maker.h"
 #include "formats/godot_voxel/cells.h"
 #include "formats/godot_voxel/channel.h"
-#include "sanitized.h"
+#include "in_full.h"
 #include "scratch.h"
 
 #define SAMPLES "../shared/samples/godot_voxel/"
@@ -203,7 +203,7 @@ static void check_putget(struct tfs_key key)
     tfs_buf_release(&raw);
 }
 
-#define CHUNKS (SANITIZED ? 2u : 6u) /* of a save, about */
+#define CHUNKS (in_full() ? 6u : 2u) /* of a save, about */
 
 /* Of a save of many chunks some; then the edits go to disk and are read again. */
 static void check_save(void)

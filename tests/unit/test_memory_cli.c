@@ -287,7 +287,7 @@ static Suite *suite(void)
     TCase *c = unit_case(s, "commands");
 
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, getenv("TFS_SWEEP") != NULL ? 3600 : 100);
+    tcase_set_timeout(c, in_full() ? 3600 : 100);
     tcase_add_loop_test(c, command_that_reads_does_so_or_fails_with_a_sentence, 0, KINDS);
     tcase_add_loop_test(c, command_that_writes_does_so_or_leaves_the_save, 0, KINDS);
     tcase_add_loop_test(c, comparing_commands_do_so_or_leave_everything, 0, KINDS);

@@ -560,7 +560,7 @@ static Suite *suite(void)
     TCase *c = unit_case(s, "saves");
 
     tcase_add_checked_fixture(c, scratch_setup_in_memory, teardown);
-    tcase_set_timeout(c, getenv("TFS_SWEEP") != NULL ? 3600 : 100);
+    tcase_set_timeout(c, in_full() ? 3600 : 100);
     tcase_add_loop_test(c, save_opens_or_says_that_there_is_no_memory, 0, small_save_count);
     tcase_add_loop_test(c, file_is_read_or_says_that_there_is_no_memory, 0, small_save_count);
     tcase_add_loop_test(c, edit_is_made_and_written_or_nothing_is, 0, small_save_count);

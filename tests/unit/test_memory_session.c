@@ -729,7 +729,7 @@ static Suite *suite(void)
     TCase *c = unit_case(s, "session");
 
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, getenv("TFS_SWEEP") != NULL ? 3600 : 100);
+    tcase_set_timeout(c, in_full() ? 3600 : 100);
     tcase_add_loop_test(c, session_begins_or_says_that_there_is_no_memory, 0, SUBJECTS);
     tcase_add_loop_test(c, call_without_memory_fails_and_succeeds_when_made_again, 0,
                         count_pairs());
