@@ -237,6 +237,16 @@ static void answer_make(struct chunk_work *work)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* It is there, though not durable yet. */
+static void begin_clock(struct chunk_work *work)
+{
+    struct tfs_session *s = work->work.branch->session;
+
+    pthread_mutex_lock(&s->lock);
+    tfs_names_touch(&s->names, &work->node);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void settle_chunk(struct tfs_job *job)
 {
     struct chunk_work *work = (struct chunk_work *)job;
@@ -247,7 +257,7 @@ static void settle_chunk(struct tfs_job *job)
     else if (job->edited && (job->undone ? made : removed))
         forget_names(work);
     else if (made && job->edited)
-        work->work.begins = &work->node;
+        begin_clock(work);
 }
 
 static const struct tfs_job_kind chunk_kind = {apply_chunk, settle_chunk};
