@@ -31,14 +31,31 @@
 
 #define TFS_POLL_MS 1000
 
-/* The save on disk. */
+/*
+ * The save on disk:
+ *
+ *   state  event                                                  next
+ *   SHOWN  another program wrote it, or chunks were read later    READ
+ *   any    it is missing, or cannot be read                       LOST
+ *   READ   what it says is published, with our edits on top       SHOWN
+ *   LOST   it can be read: what is saved, or something else       SHOWN, READ
+ */
 enum tfs_disk_state {
     TFS_DISK_SHOWN, /* what it says is `saved`, and what is shown stands on that */
     TFS_DISK_READ,  /* save->doc is what it says, and could not be shown yet: nothing is edited */
     TFS_DISK_LOST,  /* it cannot be read: every file answers EIO */
 };
 
-/* The journal. */
+/*
+ * The journal:
+ *
+ *   state          event                                          next
+ *   any            a new one is made                              UNSURE
+ *   UNSURE         and is durable                                 LEADS
+ *   LEADS          the save is rewritten, with edits it lacks     BEHIND
+ *   LEADS, BEHIND  what is shown is appended, and durable         LEADS
+ *   any            the save has all, and the journal is removed   ABSENT
+ */
 enum tfs_journal_state {
     TFS_JOURNAL_ABSENT,
     TFS_JOURNAL_LEADS,  /* from `journal_base` to `journaled` */
