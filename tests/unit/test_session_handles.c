@@ -557,7 +557,7 @@ END_TEST
 
 static struct tfs_handle *other_handle;
 
-static struct answer other_answer, next_answer;
+static struct answer other_answer;
 
 static void flush_other(void)
 {
