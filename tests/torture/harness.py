@@ -19,6 +19,8 @@ PROGRAM = os.environ.get('TFS_BIN') or os.path.join(BUILD, 'terrainfs')
 TOOLS = os.environ.get('TFS_TOOLS') or os.path.join(BUILD, 'tools')
 LIBRARY = os.path.join(BUILD, 'torture', 'strike.so')
 FULL = os.environ.get('TORTURE', 'short') == 'full'
+# Kinds of saves: one of each way in which a save is replaced.
+EACH_WAY = ('cosmic-gzip', 'godot-folder', 'godot-folder-first', 'godot-stream', 'beamng-pair')
 SEED = int(os.environ.get('TORTURE_SEED') or int.from_bytes(os.urandom(4), 'little'))
 LIMIT = 60    # seconds until a program that hangs is a failure
 
@@ -72,8 +74,9 @@ def finish(name):
     return 1 if _results['failed'] else 0
 
 
-def chosen_kinds():
-    names = sys.argv[1:]
+def chosen_kinds(short=EACH_WAY):
+    """Those that are named, or all in full, or the short ones."""
+    names = sys.argv[1:] or (() if FULL else short)
     return [kind for kind in saves.KINDS if not names or kind.name in names]
 
 
