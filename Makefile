@@ -32,6 +32,15 @@ endif
 PKGS := fuse3 zlib libpng liblz4 libzstd libxxhash sqlite3 jansson
 ASAN := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 TSAN := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+# What runs under the sanitizers: not what spends its time in Python and git, and of mounts those with threads
+# at work or hostile input.
+ASAN_SUITES := $(addprefix mount/,stress hostile refused writers scratch outside races arrays journal) \
+	$(addprefix cli/,arrays aside export foreign godot import levels luanti mend merge merge_hidden names \
+	partial recursive sets show text umount undo usage views zones) unit fuzz
+THREADS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_session*.c tests/unit/test_store*.c)) \
+	test_godot_folder test_cosmic_zone test_zone_later
+TSAN_SUITES := $(addprefix mount/,stress races readers load worlds arrays_sparse commit journal outside) \
+	$(THREADS:%=unit/%)
 
 # ---- the libraries: asked once, and only by goals that compile -----------------------------------
 GOALS_WITHOUT_LIBS := help clean lint format check torture mutate demo sample asan tsan fuzz dist uninstall
@@ -69,7 +78,7 @@ PROGRAM := $(BUILD)/terrainfs
 FUZZ_MAIN ?= $(BUILD)/obj/tests/fuzz/replay.o
 SUB := $(MAKE) --no-print-directory
 
-.PHONY: all tests check torture mutate run-tests asan tsan lint format tidy fuzz bench demo sample install uninstall dist man completions clean help FORCE
+.PHONY: all tests check torture mutate run-tests asan tsan thread-tests lint format tidy fuzz bench demo sample install uninstall dist man completions clean help FORCE
 .SECONDARY:
 
 all: $(PROGRAM) $(LIB) ## the program build/terrainfs and its library
@@ -132,7 +141,7 @@ FORCE:
 check: ## all tests and lint; ends with one line of numbers
 	@scripts/install-deps
 	+@$(SUB) tests
-	@BUILD=$(BUILD) scripts/run-tests unit fuzz cli mount torture readme lint
+	@BUILD=$(BUILD) scripts/run-tests lint readme torture mount cli unit fuzz
 
 torture: ## power cuts, failing system calls and the rest of docs/reliability.md, in full
 	@scripts/install-deps
@@ -149,11 +158,14 @@ run-tests: tests
 # With clang: gcc's UBSan does not write its reports to a file, and a daemon has no stderr.
 asan: ## the tests under AddressSanitizer and UBSan, in build-asan (needs clang)
 	@scripts/install-deps --dev
-	+@$(SUB) BUILD=build-asan CC=clang CFLAGS='$(ASAN)' SUITES='unit fuzz cli mount' run-tests
+	+@$(SUB) BUILD=build-asan CC=clang CFLAGS='$(ASAN)' SUITES='$(ASAN_SUITES)' run-tests
 
 tsan: ## the session and the mounts under ThreadSanitizer, in build-tsan
 	@scripts/install-deps --dev
-	+@$(SUB) BUILD=build-tsan CFLAGS='$(TSAN)' SUITES='threads mount' run-tests
+	+@$(SUB) BUILD=build-tsan CFLAGS='$(TSAN)' thread-tests
+	@BUILD=build-tsan scripts/run-tests $(TSAN_SUITES)
+
+thread-tests: all $(TOOLS) $(PRELOADS) $(THREADS:%=$(BUILD)/tests/%)
 
 lint: ## layer rules, lengths, guards, shell scripts
 	@scripts/lint

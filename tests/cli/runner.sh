@@ -11,9 +11,9 @@ suite() {
     chmod +x "tests/cli/$1.sh"
 }
 
-# run_tests [VARIABLE=...]: in a build directory of its own, as somebody whose home is `real`.
+# run_tests [VARIABLE=... [SUITE]]: all of cli or that one, in a build directory of its own, as somebody whose home is `real`.
 run_tests() {
-    env -u XDG_STATE_HOME BUILD="$PWD/build" HOME="$PWD/real" "$@" scripts/run-tests cli >out 2>err
+    env -u XDG_STATE_HOME BUILD="$PWD/build" HOME="$PWD/real" "${@:1:1}" scripts/run-tests "${2:-cli}" >out 2>err
 }
 
 # runs STATUS WHAT: all suites.
@@ -29,6 +29,12 @@ runs 0 "suites that pass"
 [ "$(tail -n 1 out)" = "1 passed, 0 failed, 1 skipped" ]
 ok "what passed and what was skipped is counted"
 
+suite one <<<'echo ok 1 - a; echo 1..1'
+suite other <<<'echo not ok 1 - a; echo 1..1'
+run_tests A=b cli/one
+ok "one suite runs without the others of its kind"
+rm tests/cli/*.sh
+
 suite leaves <<<'mkdir -p "$HOME/.local/state/terrainfs/undo"; echo ok 1 - a; echo 1..1'
 runs 1 "a suite that leaves files in the user's home fails"
 says out "files are left in the user's home" "that is said"
@@ -37,7 +43,7 @@ says out '\.local/state/terrainfs/undo' "what they are, too"
 ok "they are not in the real home"
 
 suite state <<<'[ -z "${XDG_STATE_HOME+set}" ] && [ "$HOME" != "$REAL" ] && echo ok 1 - a; echo 1..1'
-run_tests REAL="$PWD/real" XDG_STATE_HOME="$PWD/real"
+REAL=$PWD/real run_tests XDG_STATE_HOME="$PWD/real"
 ok "a suite sees neither the home nor the state directory of who runs it"
 rm tests/cli/*.sh
 
