@@ -5,8 +5,8 @@
  *
  * In a small file each bit is flipped, and bytes become 00 and ff; in a large one, a bit of every
  * fifth byte: 5 divides no width of a field, so each byte of a field has its turn. In full
- * (torture/memory) every byte of a small file becomes every other value, and in a large one all bits
- * are flipped; and all is checked of each.
+ * (torture/memory) every byte of a small file becomes every other value, in a large one all bits
+ * are flipped, and all is checked of each.
  */
 #include <errno.h>
 #include <stdlib.h>
