@@ -243,6 +243,18 @@ int tfs_file_changed(const char *path, const struct stat *st, struct tfs_error *
     return tfs_fail_errno(err, "cannot be examined");
 }
 
+int tfs_write_all(int fd, struct tfs_span bytes)
+{
+    for (size_t done = 0; done < bytes.size;) {
+        const ssize_t n = write(fd, bytes.data + done, bytes.size - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            return n == 0 ? -EIO : -errno;
+    }
+    return 0;
+}
+
 /* ---- may it be replaced ---------------------------------------------------------------------- */
 
 void tfs_file_make_parents(char *path, mode_t mode)

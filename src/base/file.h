@@ -61,6 +61,9 @@ bool tfs_file_same(const struct stat *a, const struct stat *b);
 /* The directory that holds `path`, for the caller to free; NULL without memory. */
 char *tfs_file_directory(const char *path);
 
+/* Writes all of it where the descriptor stands: 0, or negative. */
+int tfs_write_all(int fd, struct tfs_span bytes);
+
 /* Makes the directories on the way to `path`; what fails shows when something is opened there. */
 void tfs_file_make_parents(char *path, mode_t mode);
 

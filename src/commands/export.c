@@ -72,23 +72,11 @@ static bool name_is_safe(const char *name, size_t size)
            strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-static int write_all(int fd, struct tfs_span span)
-{
-    for (size_t done = 0; done < span.size;) {
-        ssize_t n = write(fd, span.data + done, span.size - done);
-
-        if (n < 0 && errno != EINTR)
-            return -1;
-        done += n < 0 ? 0 : (size_t)n;
-    }
-    return 0;
-}
-
 /* Writes the bytes of a new file, which it closes. Half a file would be taken for an edit. */
 static enum tfs_status fill_file(struct exporter *ex, int directory, int fd, const char *name,
                                  const char *path)
 {
-    int failed = write_all(fd, tfs_buf_span(&ex->data)) ? errno : 0;
+    int failed = -tfs_write_all(fd, tfs_buf_span(&ex->data));
 
     if (close(fd) && !failed)
         failed = errno;

@@ -71,21 +71,14 @@ enum tfs_status tfs_cli_report(struct tfs_cli *cli, const char *path, const stru
 
 enum tfs_status tfs_cli_print(struct tfs_cli *cli, struct tfs_span span)
 {
-    size_t done = 0;
-
     hide_progress(cli);
-    while (done < span.size) {
-        ssize_t n = write(STDOUT_FILENO, span.data + done, span.size - done);
+    const int result = tfs_write_all(STDOUT_FILENO, span);
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        cli->unread = n < 0 && errno == EPIPE;
-        if (cli->unread)
-            return TFS_STATUS_SYSTEM;
-        if (n < 0)
-            return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "standard output: %s", strerror(errno));
-        done += (size_t)n;
-    }
+    cli->unread = result == -EPIPE;
+    if (cli->unread)
+        return TFS_STATUS_SYSTEM;
+    if (result < 0)
+        return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "standard output: %s", strerror(-result));
     return TFS_STATUS_DONE;
 }
 

@@ -54,18 +54,6 @@ static void give(const struct tfs_apart *a, int fd)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static int write_bytes(int fd, struct tfs_span bytes)
-{
-    for (size_t at = 0; at < bytes.size;) {
-        ssize_t n = write(fd, bytes.data + at, bytes.size - at);
-        if (n > 0)
-            at += (size_t)n;
-        else if (n == 0 || errno != EINTR)
-            return n == 0 ? -EIO : -errno;
-    }
-    return 0;
-}
-
 static int write_copy(int fd, int from)
 {
     uint8_t part[PART];
@@ -73,7 +61,7 @@ static int write_copy(int fd, int from)
     for (uint64_t at = 0;;) {
         const ssize_t n = tfs_file_read_at(from, at, part, sizeof(part));
         const int result =
-            n < 0 ? (int)n : write_bytes(fd, (struct tfs_span){part, n > 0 ? (size_t)n : 0});
+            n < 0 ? (int)n : tfs_write_all(fd, (struct tfs_span){part, n > 0 ? (size_t)n : 0});
         if (n <= 0 || result < 0)
             return result;
         at += (uint64_t)n;
@@ -94,7 +82,7 @@ static int write_file(const struct tfs_apart *a, int directory, const char *name
     if (fd < 0)
         return -errno;
     int result =
-        content->from < 0 ? write_bytes(fd, content->bytes) : write_copy(fd, content->from);
+        content->from < 0 ? tfs_write_all(fd, content->bytes) : write_copy(fd, content->from);
     if (result == 0 && fsync(fd) < 0)
         result = -errno;
     give(a, fd);
