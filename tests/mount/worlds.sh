@@ -528,18 +528,19 @@ real_world() {
     want "$TFS_BIN" check "$S" >/dev/null
 }
 
-# Killed right before the N-th change of the disk, for each N: the chunk is in one of the two regions of a move, or in
+# Killed right before the N-th change of the disk, for each N in full, else for every fourth: the chunk is in one of the two regions of a move, or in
 # both, never in none; and each region file is whole.
 cut_between() {
-    local c to=-30_2_-30 strike=$BUILD/torture/strike.so n=0 both=0 status=137 zone=$S/zones/base/earth
+    local c to=-30_2_-30 strike=$BUILD/torture/strike.so n=0 step=4 both=0 status=137 zone=$S/zones/base/earth
     LD_PRELOAD=$strike "$TFS_BIN" --version >/dev/null 2>&1 || { skip 'nothing can be preloaded'; return; }
     c=$(first_chunk 0 0)
+    in_full && step=1
     find "$zone/regions" -type f ! -name region_0_0_0.cosmicreach ! -name region_-2_0_-2.cosmicreach -delete
     cp -Rp "$zone" "$D/two"
     want "$TFS_BIN" export -o views=raw "$zone" "$D/tree"
     want mv "$D/tree/chunks/$c" "$D/tree/chunks/$to"
     while [ $status = 137 ] && [ $n -lt 500 ]; do
-        n=$((n + 1))
+        n=$((n + step))
         rm -rf "$zone" && cp -Rp "$D/two" "$zone"
         python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("=8I256x", 2, int(sys.argv[1]), 0, 1, 0, 0, 0, 0))' \
             $n >"$D/control"
