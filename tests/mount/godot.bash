@@ -272,11 +272,7 @@ with_levels() {
 
 # has_levels SAVE: the levels of $D/there, and no other.
 has_levels() {
-    local name
-    same 'levels' "$(voxel chunks "$1" | grep lods | sort)" "$LEVELS"
-    while read -r name; do
-        cmp -s <(voxel raw "$1" "$name") <(voxel raw "$D/levels" "$name") || note "raw bytes of $name"
-    done <<<"$LEVELS"
+    same 'levels' "$(voxel sums "$1" | grep lods)" "$(voxel sums "$D/levels" | grep lods)"
     want voxel check "$1"
 }
 
@@ -490,17 +486,15 @@ misfits() {
 
 # Every chunk of a sample reads as it is stored; after one edit all others have their bytes.
 sample() {
-    local name chunk
+    local name
     up
-    voxel chunks "$PRISTINE" >"$D/chunks"
-    while read -r name; do
-        case $name in lods/*) chunk=${name%/*}/chunks/${name##*/} ;; *) chunk=chunks/$name ;; esac
-        [ -e "$M/$chunk/raw.bin" ] || continue
-        cmp -s "$M/$chunk/raw.bin" <(voxel raw "$PRISTINE" "$name") || note "raw.bin of $name"
-    done < <(head -40 "$D/chunks")
+    find "$M" -name raw.bin -exec sha1sum {} + |
+        sed -nE "s|^([0-9a-f]*) .*/mnt/(lods/[0-9]*/)?chunks/(.*)/raw.bin\$|\\2\\3 \\1|p" | sort >"$D/raw"
+    voxel sums "$PRISTINE" | sort >"$D/wanted"
+    want cmp "$D/raw" "$D/wanted"
     wants_not grep -rq nosuchname "$M"
     want diff -r "$PRISTINE" "$S"
-    name=$(grep -v lods "$D/chunks" | head -1)
+    name=$(grep -v lods "$D/wanted" | head -1 | cut -d ' ' -f 1)
     want sh -c "echo 'fill 201' >'$M/chunks/$name/channels/data7.txt'"
     differs "changed $name data7"
     want cp <(voxel raw "$PRISTINE" "$name") "$M/chunks/$name/raw.bin"
@@ -508,17 +502,17 @@ sample() {
     down
 }
 
-# samples PATTERN...
+# samples MOST FILE...
 samples() {
     local file
     if [ ! -d "$GODOT" ]; then
         try 'real saves' skip 'the samples are not here'
         return
     fi
-    for file in "$@"; do
+    while read -r file; do
         SAVE_NAME=${file##*/}
         PRISTINE=$T/pristine/$SAVE_NAME
         cp -R "$file" "$PRISTINE" && chmod -R u+w "$PRISTINE"
         try "sample ${file#"$GODOT"/}" sample
-    done
+    done < <(few "$@")
 }

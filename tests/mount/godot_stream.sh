@@ -285,7 +285,7 @@ try 'the conflict of one row is none of others' conflict_of_one_row
 try 'database: blocks of another size' misfits
 try 'database: a damaged block' damaged damage_database
 
-samples "$GODOT"/*/*.sqlite
+samples 3 "$GODOT"/*/*.sqlite
 if [ -d "$GODOT" ]; then
     SAVE_NAME=stream.sqlite
     PRISTINE=$T/pristine/$SAVE_NAME

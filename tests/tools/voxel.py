@@ -3,7 +3,8 @@
 
 voxel.py chunks SAVE            names of the chunks, "lods/N/" before those of a level above 0
 voxel.py voxel SAVE X Y Z [N]   the eight values of a voxel of level N, or "none" without a block
-voxel.py block SAVE CHUNK       version, container, depths and modes of a chunk's block
+voxel.py block SAVE CHUNK...    version, container, depths and modes of the blocks of these chunks
+voxel.py sums SAVE              name and SHA-1 of the stored bytes of each chunk that has a block
 voxel.py metadata SAVE CHUNK    the bytes of its metadata section, in hex
 voxel.py raw SAVE CHUNK         its stored bytes; data: the block without container; instances
 voxel.py diff A B               what differs: chunks, and "rest" for anything else that is kept
@@ -14,6 +15,7 @@ documents; see src/formats/godot_voxel/FORMAT.md.
 """
 import ctypes
 import ctypes.util
+import hashlib
 import json
 import os
 import sqlite3
@@ -323,11 +325,17 @@ def command_voxel(save, x, y, z, lod='0'):
     print(*(block.value(i, *(a % s for a, s in zip(at, sizes))) for i in range(8)))
 
 
-def command_block(save, name):
-    block = chunk_of(save, name).block()
-    print(f'version {block.version} kind {block.kind} size', *block.size, 'depths',
-          *(8 << c[1] for c in block.channels), 'dense', *(n for n, c in zip(CHANNELS, block.channels)
-                                                         if c[0] == 0))
+def command_sums(save):
+    for key in sorted(save.chunks):
+        if save.chunks[key].stored is not None:
+            print(name_of(key), hashlib.sha1(save.chunks[key].stored).hexdigest())
+
+
+def command_block(save, *names):
+    for block in (chunk_of(save, name).block() for name in names):
+        print(f'version {block.version} kind {block.kind} size', *block.size, 'depths',
+              *(8 << c[1] for c in block.channels), 'dense', *(n for n, c in zip(CHANNELS, block.channels)
+                                                             if c[0] == 0))
 
 
 def command_metadata(save, name):
