@@ -54,12 +54,14 @@ static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct 
     struct tfs_session *s = work->branch->session;
     struct tfs_save *save = work->branch->save;
     const bool raw = (tfs_node_file(save, node)->flags & TFS_FILE_RAW) != 0;
+    struct tfs_absent taken = {0};
     int result = tfs_node_put(save, edit, node, text, put, err);
 
-    if (result == 0 && !raw && tfs_rest_take(work->branch, edit, node) < 0)
+    if (result == 0 && !raw && tfs_rest_take(work->branch, edit, node, &taken) < 0)
         result = tfs_fail_memory(err);
     if (result == 0)
         result = tfs_store_accept(work->branch->store, edit, tfs_node_id(node), &work->job, err);
+    tfs_rest_taken(s, &taken, result == 0);
     if (result < 0)
         return result;
     if (raw) {

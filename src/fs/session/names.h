@@ -82,6 +82,8 @@ void tfs_names_touch(struct tfs_names *names, const struct tfs_node *node);
 
 /* ---- without --------------------------------------------------------------------------------- */
 
+/* It is stored as absent: a name that was unlinked is what the document says of it. */
+void tfs_names_stored(struct tfs_names *names, const struct tfs_node *node);
 /* Somebody said what is in the chunk of the node: nothing of it is stored as absent. */
 void tfs_names_keep_hidden(struct tfs_names *names, const struct tfs_node *node);
 /* The directory is at rest. */

@@ -295,9 +295,14 @@ bool tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *
 
 /* By the store's thread, without the lock: what is unlinked is stored as absent. With an edit of
  * `self`, which itself comes back, so that the save never holds the edit without the removals of
- * its chunk that came before it: 0 or -ENOMEM. */
+ * its chunk that came before it: 0 or -ENOMEM. tfs_rest_taken ends what it began. */
+struct tfs_absent {
+    struct tfs_node *nodes;
+    size_t count;
+};
 int tfs_rest_take(const struct tfs_branch *branch, struct tfs_edit *edit,
-                  const struct tfs_node *self);
+                  const struct tfs_node *self, struct tfs_absent *taken);
+void tfs_rest_taken(struct tfs_session *s, struct tfs_absent *taken, bool accepted);
 /* With a barrier on this node of the schema: of its chunk, or of all of the save. What is refused
  * is told. */
 int tfs_rest_store(struct tfs_work *work, const struct tfs_node *node);

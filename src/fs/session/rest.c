@@ -1,8 +1,6 @@
 /*
  * Directories at rest: what was hidden shows again, and unlinked optional files are stored as
  * absent: at rest, or earlier with an edit of their chunk or a barrier. Run by the stores' threads.
- * A name stays hidden until its directory is at rest, so that nothing that is done earlier need be
- * remembered: what is absent already is stored as absent once more, which changes nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,12 +10,6 @@
 
 /* ---- optional files that are to be stored as absent ------------------------------------------ */
 
-struct absent {
-    bool with_edit; /* also what nobody created in a chunk just made */
-    struct tfs_node *nodes;
-    size_t count;
-};
-
 static bool is_optional(const struct tfs_save *save, const struct tfs_node *node)
 {
     const struct tfs_file *file = tfs_node_file(save, node);
@@ -25,15 +17,16 @@ static bool is_optional(const struct tfs_save *save, const struct tfs_node *node
     return file != NULL && (file->flags & TFS_FILE_OPTIONAL) != 0;
 }
 
-/* Those of one directory: 0 or -ENOMEM. */
+/* Those of one directory, `with_edit` also what nobody created in a chunk just made: 0 or
+ * -ENOMEM. */
 static int find_in_directory(const struct tfs_branch *branch, const struct tfs_name_directory *dir,
-                             struct absent *absent)
+                             bool with_edit, struct tfs_absent *absent)
 {
     for (size_t i = 0; i < dir->hidden_count && dir->top.scope == TFS_SCOPE_CHUNK; i++) {
         struct tfs_node node = dir->hidden[i].node;
         const enum tfs_hiding hiding = dir->hidden[i].hiding;
         if (hiding == TFS_HIDING_PASSES || !is_optional(branch->save, &node) ||
-            (hiding == TFS_HIDING_UNCREATED && !absent->with_edit))
+            (hiding == TFS_HIDING_UNCREATED && !with_edit))
             continue;
         struct tfs_node *more = tfs_array_grow(absent->nodes, absent->count, sizeof(*more));
         if (more == NULL)
@@ -46,8 +39,8 @@ static int find_in_directory(const struct tfs_branch *branch, const struct tfs_n
 }
 
 /* Those of a chunk that the node belongs to; of another node, all of the save. Takes the lock. */
-static int find_absent(const struct tfs_branch *branch, const struct tfs_node *node,
-                       struct absent *absent)
+static int find_absent(const struct tfs_branch *branch, const struct tfs_node *node, bool with_edit,
+                       struct tfs_absent *absent)
 {
     struct tfs_session *s = branch->session;
     const bool one = node->scope == TFS_SCOPE_CHUNK;
@@ -57,11 +50,11 @@ static int find_absent(const struct tfs_branch *branch, const struct tfs_node *n
     pthread_mutex_lock(&s->lock);
     const struct tfs_name_directory *dir = one ? tfs_names_of(&s->names, node) : NULL;
     if (dir != NULL)
-        result = find_in_directory(branch, dir, absent);
+        result = find_in_directory(branch, dir, with_edit, absent);
     for (size_t at = 0; !one && result == 0 && tfs_map_next(&s->names.directories, &at, &cell);) {
         dir = cell.value;
         if (dir->top.store == branch->number)
-            result = find_in_directory(branch, dir, absent);
+            result = find_in_directory(branch, dir, with_edit, absent);
     }
     pthread_mutex_unlock(&s->lock);
     return result;
@@ -87,21 +80,33 @@ static bool is_edited(const struct tfs_edit *edit, struct tfs_key key)
 /* A removal that the format rejects does not hold up the edit: it waits for its own end, which says
  * why. */
 int tfs_rest_take(const struct tfs_branch *branch, struct tfs_edit *edit,
-                  const struct tfs_node *self)
+                  const struct tfs_node *self, struct tfs_absent *taken)
 {
-    struct absent absent = {.with_edit = true};
-    int result = find_absent(branch, self, &absent);
+    int result = find_absent(branch, self, true, taken);
+    const size_t count = taken->count;
 
-    for (size_t i = 0; i < absent.count && result == 0; i++) {
-        const struct tfs_node *node = &absent.nodes[i];
+    taken->count = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        const struct tfs_node node = taken->nodes[i];
         struct tfs_error err = {0};
-        if ((self->scope == TFS_SCOPE_CHUNK || is_edited(edit, node->key)) &&
-            tfs_node_id(node) != tfs_node_id(self) &&
-            store_absent(branch->save, edit, node, &err) == -ENOMEM)
-            result = -ENOMEM;
+        if ((self->scope != TFS_SCOPE_CHUNK && !is_edited(edit, node.key)) ||
+            tfs_node_id(&node) == tfs_node_id(self))
+            continue;
+        const int stored = store_absent(branch->save, edit, &node, &err);
+        result = stored == -ENOMEM ? stored : 0;
+        if (stored == 0)
+            taken->nodes[taken->count++] = node;
     }
-    free(absent.nodes);
     return result;
+}
+
+void tfs_rest_taken(struct tfs_session *s, struct tfs_absent *taken, bool accepted)
+{
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; accepted && i < taken->count; i++)
+        tfs_names_stored(&s->names, &taken->nodes[i]);
+    pthread_mutex_unlock(&s->lock);
+    free(taken->nodes);
 }
 
 /* What could not be done now: for want of memory, or while another program holds the save locked or
@@ -111,18 +116,23 @@ static bool is_passing(int result)
     return result == -ENOMEM || result == -EBUSY || result == -EIO;
 }
 
-/* The first failure. */
+/* The first failure; those that are stored are left in `absent`. */
 static int store_all(const struct tfs_branch *branch, struct tfs_edit *edit,
-                     const struct absent *absent)
+                     struct tfs_absent *absent)
 {
+    const size_t count = absent->count;
     int failed = 0;
 
-    for (size_t i = 0; i < absent->count && !is_passing(failed); i++) {
+    absent->count = 0;
+    for (size_t i = 0; i < count && !is_passing(failed); i++) {
+        const struct tfs_node node = absent->nodes[i];
         struct tfs_error err = {0};
-        if (store_absent(branch->save, edit, &absent->nodes[i], &err) == 0)
+        if (store_absent(branch->save, edit, &node, &err) == 0) {
+            absent->nodes[absent->count++] = node;
             continue;
+        }
         failed = err.code;
-        tfs_ops_log_node(branch->session, &err, &absent->nodes[i]);
+        tfs_ops_log_node(branch->session, &err, &node);
     }
     return failed;
 }
@@ -130,10 +140,10 @@ static int store_all(const struct tfs_branch *branch, struct tfs_edit *edit,
 int tfs_rest_store(struct tfs_work *work, const struct tfs_node *node)
 {
     struct tfs_branch *branch = work->branch;
-    struct absent absent = {0};
+    struct tfs_absent absent = {0};
     struct tfs_error err = {0};
     struct tfs_edit edit;
-    int failed = 0, result = find_absent(branch, node, &absent);
+    int failed = 0, result = find_absent(branch, node, false, &absent);
 
     if (result == 0 && absent.count > 0)
         result = tfs_store_edit(branch->store, &edit, &err);
@@ -142,7 +152,7 @@ int tfs_rest_store(struct tfs_work *work, const struct tfs_node *node)
         result = tfs_store_accept(branch->store, &edit, 0, &work->job, &err);
         tfs_edit_release(&edit);
     }
-    free(absent.nodes);
+    tfs_rest_taken(branch->session, &absent, result == 0);
     return result < 0 ? result : failed;
 }
 
