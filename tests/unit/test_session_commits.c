@@ -190,6 +190,23 @@ START_TEST(session_keeps_what_was_written_while_an_edit_was_set_aside)
 }
 END_TEST
 
+/* What the first edit became has no place to go to, so nothing can be edited. */
+START_TEST(session_keeps_what_a_close_gives_to_a_save_that_cannot_be_edited_now)
+{
+    setenv("XDG_STATE_HOME", "/dev/null", 1);
+    free(save->path);
+    ck_assert_ptr_nonnull(save->path = strdup("/dev/null/fake.save"));
+    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_text(handle, 0, "ours"), 0);
+    fake_disk.during[FAKE_PUT] = another_program_writes;
+    ck_assert_int_lt(sync_file(handle), 0);
+    ck_assert_int_lt(put("chunks/1_0_0/text.txt", "more"), 0);
+    ck_assert_str_eq(cat(".terrainfs/rejected/chunks/1_0_0/text.txt"), "more");
+    (void)close_file(handle);
+    unsetenv("XDG_STATE_HOME");
+}
+END_TEST
+
 /* ---- open files go on ------------------------------------------------------------------------ */
 
 #define TEXT     "chunks/0_0_0/text.txt"
@@ -303,6 +320,7 @@ static const TTest *const *const tests[] = {
     &session_takes_what_another_program_wrote_elsewhere_before_a_close,
     &session_sets_an_edit_aside_when_the_save_changed_under_it,
     &session_keeps_what_was_written_while_an_edit_was_set_aside,
+    &session_keeps_what_a_close_gives_to_a_save_that_cannot_be_edited_now,
     &session_broken_save_gives_eio_until_it_is_good_again,
     &session_refuses_a_handle_whose_text_another_program_replaced,
     &session_lets_a_handle_that_was_cut_replace_what_another_program_wrote,

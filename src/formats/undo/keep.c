@@ -424,10 +424,10 @@ bool tfs_undo_settle(struct tfs_keeper *keeper, char notice[TFS_ERROR_TEXT])
     if (u == NULL)
         return false;
     pthread_mutex_lock(&u->lock);
-    if (u->kept) {
+    if (u->kept && u->options.when != TFS_UNDO_REDO) /* which takes one away next */
         tfs_undo_limit(u->place, TFS_UNDO_BYTES);
+    if (u->kept)
         make_durable(u);
-    }
     const bool tell = !u->told && u->notice[0] != '\0';
     memcpy(notice, u->notice, TFS_ERROR_TEXT);
     u->told = u->told || tell;

@@ -141,14 +141,15 @@ int tfs_fuse_open(const struct tfs_mount_options *options, const char *source, b
 
 /* ---- serving --------------------------------------------------------------------------------- */
 
-/* Serves the next request: 1; 0: it is unmounted; or negative. The first call makes the room. */
+/* Serves the next request: 1; 0: it is unmounted, perhaps while a request was being read
+ * (ECONNABORTED); or negative. The first call makes the room. */
 static int serve_one(struct tfs_fuse *fuse, struct server *server)
 {
     int received = fuse_session_receive_buf(fuse->se, &server->buf);
 
     if (received > 0)
         fuse_session_process_buf(fuse->se, &server->buf);
-    return received > 0 ? 1 : received;
+    return received > 0 ? 1 : received == -ECONNABORTED ? 0 : received;
 }
 
 /* Ends between two requests only, so that each that was taken is answered. Without memory for

@@ -211,10 +211,10 @@ static void on_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     struct tfs_session *session = session_of(req);
     struct tfs_handle *handle = NULL;
     bool keep = false;
-    int result = tfs_session_current(session, ino) ? 0 : tfs_session_look(session, ino);
 
-    if (result == 0)
-        result = tfs_session_open_file(session, ino, fi->flags, &handle, &keep);
+    if (!tfs_session_current(session, ino))
+        (void)tfs_session_look(session, ino); /* what cannot be taken in is read as it was */
+    int result = tfs_session_open_file(session, ino, fi->flags, &handle, &keep);
     if (result < 0) {
         fuse_reply_err(req, -result);
         return;

@@ -42,7 +42,7 @@ static bool is_same(const struct tfs_doc *a, const struct tfs_doc *b, struct tfs
     return tfs_chunk_same(tfs_doc_find(a, key), tfs_doc_find(b, key));
 }
 
-/* Is it foreign, and does the save not say it already? */
+/* Is it foreign: of a database, what another program made of the row differs? */
 static bool leaves(const struct records *of, const struct tfs_record_entry *entry)
 {
     const struct tfs_recovery *r = of->r;

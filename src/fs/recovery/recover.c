@@ -182,9 +182,9 @@ static int restore(struct tfs_recovery *r, struct tfs_error *err)
 
     if ((r->foreign > 0 || r->text.damaged > 0) && !set_aside(r, &directory))
         return 0;
-    const size_t foreign = r->foreign;
+    const bool ours = r->doc != NULL;
     write_ours(r, err);
-    const bool late = err->code == 0 && r->foreign > foreign;
+    const bool late = err->code == 0 && ours && r->doc == NULL;
     if (err->code == 0 && (!late || set_aside(r, &more)) && tfs_journal_remove(r->beside, err) == 0)
         say_restored(r, late ? 0 : restored, late ? more : directory);
     free(directory);

@@ -142,7 +142,7 @@ bool tfs_ops_attr_listed(struct tfs_session *s, const struct tfs_node *node, str
     if (!s->quiet ||
         (file && (tfs_views_stamp(&s->views, id) != 0 || tfs_views_have_met(&s->views, id))))
         return false;
-    return tfs_ops_attr_node(s, NULL, node, attr) == 0 && attr->lasts;
+    return tfs_ops_attr_node(s, NULL, node, attr) == 0 && attr->lasts && !attr->changing;
 }
 
 void tfs_ops_attr_draft(const struct tfs_draft *draft, struct tfs_attr *attr)

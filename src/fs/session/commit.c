@@ -23,10 +23,14 @@ static const char changed_sentence[] =
 static const char unread_sentence[] =
     "it cannot be read now what this file shows, and what was written may not fit it";
 
+static const char unready_sentence[] =
+    "the save cannot be edited now: what another program wrote could not be taken in yet";
+
 struct commit_work {
     struct tfs_work work;
     struct tfs_handle *handle; /* whose draft is taken; NULL: that of an array's inode is */
     uint64_t writes;           /* of the draft that was taken */
+    bool applied;              /* else the store cannot edit now, and nobody looked at it */
 };
 
 /* ---- what is taken --------------------------------------------------------------------------- */
@@ -242,7 +246,8 @@ static bool refuse(struct commit_work *work, const struct taking *t)
     return !t->told;
 }
 
-static int commit_draft(struct commit_work *work)
+/* `why`: 0, or it is refused for that reason without being looked at. */
+static int commit_draft(struct commit_work *work, int why)
 {
     struct tfs_session *s = work->work.branch->session;
     struct taking t = {.text = NULL};
@@ -254,6 +259,8 @@ static int commit_draft(struct commit_work *work)
     pthread_mutex_unlock(&s->lock);
     if (!any)
         return 0;
+    if (why < 0)
+        tfs_fail(&err, why, "%s", unready_sentence);
     int result = err.code;
     if (result == 0)
         result = settle_with_others(&work->work, &t, &err);
@@ -320,11 +327,12 @@ static int apply_commit(struct tfs_job *job, bool last)
 
     (void)last;
     int result = 0;
+    work->applied = true;
     if (is_array(work))
         result = work->handle != NULL ? tfs_ops_commit_array(&work->work, false)
                                       : release_array(&work->work);
     else if (work->handle != NULL)
-        result = commit_draft(work);
+        result = commit_draft(work, 0);
     return result == 0 && job->barrier ? store_removals(&work->work) : result;
 }
 
@@ -366,12 +374,31 @@ static void part(struct tfs_session *s, struct tfs_handle *handle)
         handle->draft->state = TFS_DRAFT_REFUSED;
 }
 
+/* Nobody will close an array once more that nobody has open. */
+static void refuse_array(struct commit_work *work, int why)
+{
+    struct tfs_session *s = work->work.branch->session;
+    struct tfs_inode *inode = work->work.inode;
+
+    pthread_mutex_lock(&s->lock);
+    const bool left = work->handle == NULL && inode->array != NULL && !tfs_inode_has_writer(inode);
+    if (left)
+        inode->array->failed = why;
+    pthread_mutex_unlock(&s->lock);
+    if (left)
+        (void)release_array(&work->work);
+}
+
 static void settle_commit(struct tfs_job *job)
 {
     struct commit_work *work = (struct commit_work *)job;
     struct tfs_session *s = work->work.branch->session;
     struct tfs_handle *handle = work->handle;
 
+    if (job->result < 0 && !work->applied && is_array(work))
+        refuse_array(work, job->result);
+    else if (job->result < 0 && !work->applied && handle != NULL)
+        (void)commit_draft(work, job->result);
     if (handle == NULL)
         return;
     pthread_mutex_lock(&s->lock);
@@ -431,19 +458,15 @@ void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, uint64_
         tfs_reply_now(reply, flushes ? -ENOMEM : 0);
 }
 
-static void submit_release(struct commit_work *work)
-{
-    if (work != NULL)
-        tfs_work_submit(&work->work);
-}
-
+/* Without memory for a job the draft waits for the end. */
 void tfs_ops_release_handle(struct tfs_session *s, struct tfs_handle *handle)
 {
     const bool dirty = handle->draft != NULL && handle->draft->state == TFS_DRAFT_DIRTY;
+    struct commit_work *work = dirty ? create_commit(s, handle, (struct tfs_reply){0}) : NULL;
 
     handle->closed = true;
-    if (dirty)
-        submit_release(create_commit(s, handle, (struct tfs_reply){0}));
+    if (work != NULL)
+        tfs_work_submit(&work->work);
     else
         end_handle(s, handle);
 }
@@ -452,8 +475,10 @@ void tfs_ops_release_array(struct tfs_session *s, struct tfs_inode *inode)
 {
     for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
         h->closed = h->closed || h->writer;
-    submit_release(tfs_work_create(sizeof(struct commit_work), &commit,
-                                   tfs_ops_branch(s, &inode->node), inode, (struct tfs_reply){0}));
+    struct commit_work *work = tfs_work_create(
+        sizeof(*work), &commit, tfs_ops_branch(s, &inode->node), inode, (struct tfs_reply){0});
+    if (work != NULL)
+        tfs_work_submit(&work->work);
 }
 
 /* ---- barriers on directories ----------------------------------------------------------------- */

@@ -243,6 +243,7 @@ int tfs_names_make(struct tfs_names *names, const struct tfs_node *top, struct t
 
     if (dir == NULL)
         return -ENOMEM;
+    dir->hidden_count = 0; /* of a group whose last chunks another program took */
     dir->made |= UINT64_C(1) << TFS_DIR_TOP;
     if (dir->values == NULL && top->scope == TFS_SCOPE_CHUNK)
         dir->values = tfs_written_values_create();

@@ -93,8 +93,7 @@ static int find_text(struct tfs_session *s, struct tfs_need *need, const struct 
 
     *text = NULL;
     if (inode->scratch != NULL || is_direct(s, inode, false) || tfs_ops_is_array(s, &inode->node) ||
-        tfs_views_stamp(&s->views, tfs_node_id(&inode->node)) != inode->stamp ||
-        tfs_store_broken(tfs_ops_branch(s, &inode->node)->store) != 0)
+        tfs_views_stamp(&s->views, tfs_node_id(&inode->node)) != inode->stamp)
         return 0;
     struct tfs_view view = view_of(s, inode);
     if (tfs_views_size(&s->views, &view, &size) < 0 || size == 0 || size > GIVEN_MAX ||
@@ -151,6 +150,9 @@ static int try_open(struct tfs_session *s, void *call, struct tfs_need *need)
         result = tfs_file_for_open(s, o->id, wants_write(o->flags), &inode);
     if (result == 0 && inode == s->rejected.status)
         result = tfs_ops_attr(s, need, inode, &attr); /* of now */
+    if (result == 0 && inode->scratch == NULL &&
+        tfs_store_broken(tfs_ops_branch(s, &inode->node)->store))
+        result = -EIO;
     if (result == 0 && !wants_write(o->flags))
         result = find_text(s, need, inode, &text);
     if (result == 0)

@@ -343,6 +343,8 @@ static bool is_being_taken(const struct tfs_handle *handle)
 
 #define LOOKS_MAX 8 /* at a save that another program goes on to write */
 
+#define LATE_MS 1000 /* within these the kernel has read a listing that it was given */
+
 void tfs_ops_end_quiet(struct tfs_session *s)
 {
     const uint64_t stamp = tfs_views_last_stamp(&s->views);
@@ -350,18 +352,19 @@ void tfs_ops_end_quiet(struct tfs_session *s)
     if (stamp == s->told)
         return;
     s->told = stamp;
-    s->quiet_at = tfs_now_ms() + s->options.linger_ms;
+    const int64_t now = tfs_now_ms();
+    if (s->quiet)
+        s->late_until = now + LATE_MS;
+    s->quiet_at = now + s->options.linger_ms;
     s->quiet = false;
-    if (s->listings > 0 && s->events.changed != NULL)
+    if (now < s->late_until && s->events.changed != NULL)
         s->events.changed(s->events.caches);
-    s->listings -= s->listings > 0;
 }
 
 int64_t tfs_ops_begin_quiet(struct tfs_session *s, int64_t now)
 {
     if (!s->quiet && now >= s->quiet_at) {
         s->quiet = true;
-        s->listings = TFS_LISTINGS_LATE;
         if (s->events.changed != NULL)
             s->events.changed(s->events.caches);
     }

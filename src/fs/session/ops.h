@@ -83,10 +83,10 @@ struct tfs_session {
     struct tfs_inodes inodes;
     struct tfs_rejected rejected;
 
-    bool quiet;        /* the kernel keeps names: it is told of the next change */
-    unsigned listings; /* so many changes are told, because a listing of before may come late */
-    int64_t quiet_at;  /* when that begins, if nothing changes until then */
-    uint64_t told;     /* the last change that was seen: tfs_views_last_stamp */
+    bool quiet;         /* the kernel keeps names: it is told of the next change */
+    int64_t late_until; /* changes are told, because a listing of before may come late */
+    int64_t quiet_at;   /* when that begins, if nothing changes until then */
+    uint64_t told;      /* the last change that was seen: tfs_views_last_stamp */
     struct {
         uint64_t id, version; /* of the file that could not be read last, and its document */
     } unreadable;
@@ -159,8 +159,7 @@ int tfs_ops_run_writing(struct tfs_session *s, const struct tfs_handle *handle,
 
 /* If something changed, the front end hears that the names that it kept are stale: before the lock
  * is given up. The kernel takes a listing for one of the moment when it gets to reading it, so it
- * is told of some changes more, and again when it is quiet. */
-#define TFS_LISTINGS_LATE 8
+ * is told of all changes of a second, and again when it is quiet. */
 void tfs_ops_end_quiet(struct tfs_session *s);
 /* Returns when to ask again; 0: it is quiet. */
 int64_t tfs_ops_begin_quiet(struct tfs_session *s, int64_t now);

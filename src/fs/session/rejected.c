@@ -208,11 +208,16 @@ static bool keep(struct tfs_rejected *q, const char *path, struct tfs_span bytes
     struct tfs_buf copy = {0};
 
     tfs_buf_add_span(&copy, bytes);
-    struct tfs_scratch *scratch = copy.failed ? NULL : make_path(q, path);
+    if (copy.failed) {
+        tfs_buf_release(&copy);
+        return false;
+    }
+    struct tfs_scratch *scratch = make_path(q, path);
     if (scratch == NULL ||
         q->inodes->scratch_tree->uncapped - scratch->bytes.size + bytes.size > q->limit) {
         tfs_buf_release(&copy);
-        tfs_rejected_drop(q, path);
+        if (scratch == NULL || scratch->bytes.size == 0) /* an older text stays */
+            tfs_rejected_drop(q, path);
         return false;
     }
     tfs_scratch_fill(q->inodes->scratch_tree, scratch, &copy);

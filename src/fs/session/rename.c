@@ -17,6 +17,7 @@ struct rename_work {
     struct tfs_node to;
     struct tfs_blob *text;  /* what it had */
     struct tfs_doc *before; /* what was shown then */
+    bool accepted;          /* the file shows the text */
 };
 
 static int apply_rename(struct tfs_job *job, bool last)
@@ -33,6 +34,7 @@ static int apply_rename(struct tfs_job *job, bool last)
     const int result = tfs_ops_validate(&work->work, &work->to, tfs_blob_span(work->text), &err);
     if (result < 0)
         tfs_ops_log_node(s, &err, &work->to);
+    work->accepted = result == 0;
     return result;
 }
 
@@ -117,7 +119,7 @@ static void keep_text(struct tfs_session *s, const struct rename_work *work)
 {
     const struct tfs_job *job = &work->work.job;
 
-    if (job->result < 0 && (!job->edited || job->undone))
+    if (job->result < 0 && (!work->accepted || job->undone))
         tfs_ops_put_aside(s, &work->to, tfs_blob_span(work->text));
 }
 

@@ -116,6 +116,17 @@ static bool is_passing(int result)
     return result == -ENOMEM || result == -EBUSY || result == -EIO;
 }
 
+/* It cannot be removed. */
+static void show_again(struct tfs_session *s, const struct tfs_node *node)
+{
+    pthread_mutex_lock(&s->lock);
+    const struct tfs_node up = tfs_ops_parent(s, node);
+    tfs_names_show(&s->names, node);
+    tfs_ops_bump_directory(s, &up);
+    tfs_ops_stale(s, &up);
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* The first failure; those that are stored are left in `absent`. */
 static int store_all(const struct tfs_branch *branch, struct tfs_edit *edit,
                      struct tfs_absent *absent)
@@ -133,6 +144,8 @@ static int store_all(const struct tfs_branch *branch, struct tfs_edit *edit,
         }
         failed = err.code;
         tfs_ops_log_node(branch->session, &err, &node);
+        if (!is_passing(failed))
+            show_again(branch->session, &node);
     }
     return failed;
 }
@@ -194,7 +207,20 @@ static int apply_rest(struct tfs_job *job, bool last)
     return result;
 }
 
-static const struct tfs_job_kind rest_kind = {apply_rest, NULL};
+/* Nobody has looked at it, because nothing can be edited now: its time begins anew. */
+static void settle_rest(struct tfs_job *job)
+{
+    struct rest_work *work = (struct rest_work *)job;
+    struct tfs_session *s = work->work.branch->session;
+
+    pthread_mutex_lock(&s->lock);
+    const struct tfs_name_directory *dir = tfs_names_of(&s->names, &work->top);
+    if (job->result < 0 && dir != NULL && dir->changed == TFS_NAMES_NEVER)
+        tfs_names_touch(&s->names, &work->top);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static const struct tfs_job_kind rest_kind = {apply_rest, settle_rest};
 
 /* Has a program it open for writing by its name, or is what it wrote being taken? */
 static bool has_writer(const struct tfs_inode *inode)

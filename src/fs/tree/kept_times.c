@@ -73,9 +73,11 @@ static uint64_t number_at(const uint8_t *bytes)
 
 static int add_item(struct tfs_kept_times *kept, struct tfs_kept_time item)
 {
-    struct tfs_kept_time *items = tfs_array_grow(kept->items, kept->count, ITEM_SIZE);
+    struct tfs_kept_time *items = kept->count < TFS_KEPT_TIMES_MAX
+                                      ? tfs_array_grow(kept->items, kept->count, ITEM_SIZE)
+                                      : NULL;
 
-    if (items == NULL || kept->count == TFS_KEPT_TIMES_MAX)
+    if (items == NULL)
         return -ENOMEM;
     kept->items = items;
     items[kept->count++] = item;
