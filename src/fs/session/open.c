@@ -162,7 +162,8 @@ static int try_open(struct tfs_session *s, void *call, struct tfs_need *need)
         o->handle->stamp = inode->stamp;
     }
     tfs_blob_unref(text);
-    if (result < 0 && inode != NULL)
+    /* An id that one LOOKUP alone was given keeps its document for the next attempt. */
+    if (result < 0 && inode != NULL && inode->doc == NULL)
         tfs_inode_drop(&s->inodes, inode);
     return result;
 }
