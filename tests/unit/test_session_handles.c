@@ -566,6 +566,35 @@ static void release_other(void)
     tfs_session_release(session, other_handle);
 }
 
+static void write_and_flush_other(void)
+{
+    ck_assert_int_eq(write_as(other_handle, 1, 0, "other"), 0);
+    ck_assert_int_eq(flush_as(other_handle, 1), 0);
+}
+
+/* Once the name was looked up again there is an id that can be opened, whatever others write. */
+START_TEST(session_opens_a_text_that_changes_while_it_is_rendered)
+{
+    struct tfs_handle *handle = NULL;
+    struct tfs_attr attr;
+    bool keep;
+
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.cache_limit = 1});
+    ck_assert_int_eq(look(TEXT, &attr), 0);
+    other_handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, &handle, &keep), -ESTALE);
+    ck_assert_int_eq(look(TEXT, &attr), 0);
+    ck_assert_str_eq(cat("chunks/1_0_0/text.txt"), "one"); /* the cache has room for one text */
+    fake_disk.during[FAKE_GET] = write_and_flush_other;
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, &handle, &keep), 0);
+    ck_assert(fake_disk.during[FAKE_GET] == NULL);
+    ck_assert_str_eq(text_of_handle(handle), "zero");
+    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(other_handle), 0);
+}
+END_TEST
+
 START_TEST(session_flush_waits_for_a_validation_under_way)
 {
     other_handle = open_path(TEXT, O_WRONLY | O_TRUNC);
@@ -964,6 +993,7 @@ static const TTest *const *const tests[] = {
     &session_is_quiet_again_when_nothing_changes,
     &session_is_quiet_until_something_is_refused,
     &session_mtime_moves_with_the_content_only,
+    &session_opens_a_text_that_changes_while_it_is_rendered,
     &session_flush_waits_for_a_validation_under_way,
     &session_takes_what_was_written_while_it_took_a_draft,
     &session_appends_what_was_written_while_it_appended_behind_others,
