@@ -652,7 +652,8 @@ static const struct {
 
 START_TEST(tree_has_directories_in_directories)
 {
-    save = (struct tfs_save){.tree = &toy_deep, .options.views = TFS_VIEWS_ALL | TFS_VIEWS_ARRAYS};
+    save.tree = &toy_deep;
+    save.options.views = TFS_VIEWS_ALL | TFS_VIEWS_ARRAYS;
     struct tfs_node dir = node_of(deep[_i].directory), node;
     struct tfs_buf path = {0};
 
@@ -672,7 +673,8 @@ END_TEST
 
 START_TEST(tree_hides_directories_of_which_nothing_was_chosen_at_any_depth)
 {
-    save = (struct tfs_save){.tree = &toy_deep, .options.views = TFS_VIEWS_ARRAYS};
+    save.tree = &toy_deep;
+    save.options.views = TFS_VIEWS_ARRAYS;
     struct tfs_node node;
 
     ck_assert_str_eq(listing(""), "chunks/ a/ ");
