@@ -8,6 +8,10 @@
  * until the first change. Names of directories live for TIMEOUT, and tfs_fuse_invalidate tells of
  * their attributes; one that vanished answers ESTALE, and the kernel looks it up again. Names that
  * are absent are never kept.
+ *
+ * What a listing says of a file stays in the kernel as an inode of 1 KiB. A walk by names (find)
+ * would leave millions of them, so a listing says it only after somebody looked at a file: LISTINGS
+ * of them do.
  */
 #include "fs/mount/requests.h"
 
@@ -20,11 +24,19 @@
 #include "fs/session/session.h"
 
 #define TIMEOUT   3600.0
+#define LISTINGS  64u
 #define NOREPLACE 1u /* RENAME_NOREPLACE, which not every stdio.h names */
 
 static struct tfs_session *session_of(fuse_req_t req)
 {
     return ((struct tfs_fuse_requests *)fuse_req_userdata(req))->session;
+}
+
+static void file_looked_at(fuse_req_t req)
+{
+    struct tfs_fuse_requests *requests = fuse_req_userdata(req);
+
+    atomic_store_explicit(&requests->listings, LISTINGS, memory_order_relaxed);
 }
 
 static struct tfs_handle *handle_of(const struct fuse_file_info *fi)
@@ -82,6 +94,8 @@ static void on_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
     struct tfs_attr attr;
     int result = tfs_session_lookup(session_of(req), parent, name, &attr);
 
+    if (result == 0 && S_ISREG(attr.st.st_mode))
+        file_looked_at(req);
     done_entry(req, result, &attr);
 }
 
@@ -212,6 +226,7 @@ static void on_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     struct tfs_handle *handle = NULL;
     bool keep = false;
 
+    file_looked_at(req);
     if (!tfs_session_current(session, ino))
         (void)tfs_session_look(session, ino); /* what cannot be taken in is read as it was */
     int result = tfs_session_open_file(session, ino, fi->flags, &handle, &keep);
@@ -314,15 +329,18 @@ struct filling {
     fuse_req_t req;
     char *data;
     size_t size, used;
-    bool plus; /* with attributes */
+    bool plus;  /* with attributes */
+    bool files; /* those of files, too */
 };
 
 static bool fill_entry(void *arg, const struct tfs_dirent *entry)
 {
     struct filling *f = arg;
     size_t left = f->size - f->used;
-    const struct fuse_entry_param param = entry_of(f->req, &entry->attr);
+    struct fuse_entry_param param = entry_of(f->req, &entry->attr);
     const off_t next = (off_t)entry->next;
+    if (!f->files && S_ISREG(param.attr.st_mode))
+        param.ino = 0;
     size_t need =
         f->plus
             ? fuse_add_direntry_plus(f->req, f->data + f->used, left, entry->name, &param, next)
@@ -348,8 +366,14 @@ static void on_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 static void read_directory(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus)
 {
-    struct filling f = {.req = req, .data = malloc(size), .size = size, .plus = plus};
+    struct tfs_fuse_requests *requests = fuse_req_userdata(req);
+    const unsigned left = atomic_load_explicit(&requests->listings, memory_order_relaxed);
+    struct filling f = {
+        .req = req, .data = malloc(size), .size = size, .plus = plus, .files = left > 0};
     int result = -ENOMEM;
+
+    if (plus && offset == 0 && left > 0) /* of two at once one may not count */
+        atomic_store_explicit(&requests->listings, left - 1, memory_order_relaxed);
 
     if (f.data != NULL)
         result = tfs_session_read_directory(session_of(req), ino, (uint64_t)offset, fill_entry, &f);

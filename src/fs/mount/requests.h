@@ -5,6 +5,7 @@
 #define TFS_FS_MOUNT_REQUESTS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 struct tfs_session;
@@ -18,6 +19,7 @@ struct tfs_fuse_requests {
     bool read_ahead;        /* of arrays: another thread answers meanwhile */
     bool names_last;        /* the kernel can be told that all names are stale */
     bool initialized;       /* INIT was answered */
+    atomic_uint listings;   /* so many more give the attributes of files */
 };
 
 struct fuse_lowlevel_ops;
