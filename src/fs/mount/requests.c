@@ -339,6 +339,7 @@ static bool fill_entry(void *arg, const struct tfs_dirent *entry)
     size_t left = f->size - f->used;
     struct fuse_entry_param param = entry_of(f->req, &entry->attr);
     const off_t next = (off_t)entry->next;
+
     if (!f->files && S_ISREG(param.attr.st_mode))
         param.ino = 0;
     size_t need =
