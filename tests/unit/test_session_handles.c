@@ -107,6 +107,20 @@ START_TEST(session_commits_when_a_writer_closes_and_for_nobody_else)
 }
 END_TEST
 
+/* `{ a & b & c; } >f`: c ends and wrote nothing. */
+START_TEST(session_commits_nothing_for_who_wrote_nothing_beside_two_that_did)
+{
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(write_as(handle, 7, 0, "half"), 0);
+    ck_assert_int_eq(write_as(handle, 8, 4, "half"), 0);
+    ck_assert_int_eq(flush_as(handle, 9), 0);
+    ck_assert_str_eq(cat(TEXT), "zero");
+    ck_assert_int_eq(flush_as(handle, 8), 0);
+    ck_assert_str_eq(cat(TEXT), "halfhalf");
+    tfs_session_release(session, handle);
+}
+END_TEST
+
 /* More programs than are counted: each of them may be one that wrote. */
 START_TEST(session_commits_for_everybody_when_many_wrote)
 {
@@ -965,6 +979,7 @@ static const TTest *const *const tests[] = {
     &session_shows_a_draft_to_who_wrote_it_alone,
     &session_shows_the_size_of_a_created_file_and_nothing_of_its_text,
     &session_commits_when_a_writer_closes_and_for_nobody_else,
+    &session_commits_nothing_for_who_wrote_nothing_beside_two_that_did,
     &session_commits_for_everybody_when_many_wrote,
     &session_keeps_the_time_that_was_set_before_a_close,
     &session_appends_nothing_behind_others_once_it_was_cut_shorter,

@@ -15,7 +15,6 @@ struct tfs_draft *tfs_draft_create(struct tfs_span bytes)
 
     if (draft == NULL)
         return NULL;
-    draft->owner = TFS_OWNER_NONE;
     tfs_buf_add_span(&draft->bytes, bytes);
     if (draft->bytes.failed) {
         tfs_draft_free(draft);
@@ -100,6 +99,17 @@ void tfs_draft_skip_lines(struct tfs_draft *draft)
 
 /* ---- what was written, and by whom ----------------------------------------------------------- */
 
+static struct tfs_owner *owner_of(struct tfs_draft *draft, uint64_t id)
+{
+    unsigned i = 0;
+
+    while (i < draft->owner_count && draft->owners[i].id != id)
+        i++;
+    if (i == draft->owner_count && i < TFS_OWNERS)
+        draft->owners[draft->owner_count++] = (struct tfs_owner){id, 0};
+    return i < TFS_OWNERS ? &draft->owners[i] : NULL;
+}
+
 static void change(struct tfs_draft *draft, struct timespec time)
 {
     draft->state = TFS_DRAFT_DIRTY;
@@ -117,20 +127,37 @@ void tfs_draft_cut(struct tfs_draft *draft, struct timespec time)
 void tfs_draft_wrote(struct tfs_draft *draft, uint64_t owner, struct timespec time)
 {
     change(draft, time);
-    if (draft->owner != owner)
-        draft->owner = draft->owner == TFS_OWNER_NONE ? owner : TFS_OWNER_ANY;
+    if (draft->owner_count > TFS_OWNERS)
+        return;
+    struct tfs_owner *known = owner_of(draft, owner);
+    if (known != NULL)
+        known->write = draft->writes;
+    else
+        draft->owner_count = TFS_OWNERS + 1;
 }
 
 bool tfs_draft_is_of(const struct tfs_draft *draft, uint64_t owner)
 {
-    return draft->owner != TFS_OWNER_NONE &&
-           (draft->owner == owner || draft->owner == TFS_OWNER_ANY);
+    if (draft->owner_count > TFS_OWNERS)
+        return true;
+    for (unsigned i = 0; i < draft->owner_count; i++)
+        if (draft->owners[i].id == owner || draft->owners[i].id == TFS_OWNER_ANY)
+            return true;
+    return false;
 }
 
 void tfs_draft_saved(struct tfs_draft *draft, uint64_t writes)
 {
-    if (draft->writes == writes)
-        draft->owner = TFS_OWNER_NONE;
+    unsigned left = 0;
+
+    if (draft->owner_count > TFS_OWNERS) {
+        draft->owner_count = draft->writes == writes ? 0 : draft->owner_count;
+        return;
+    }
+    for (unsigned i = 0; i < draft->owner_count; i++)
+        if (draft->owners[i].write > writes)
+            draft->owners[left++] = draft->owners[i];
+    draft->owner_count = left;
 }
 
 void tfs_draft_stands_on(struct tfs_draft *draft, struct tfs_doc *doc, const struct tfs_node *node,

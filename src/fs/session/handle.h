@@ -19,9 +19,13 @@
 
 enum tfs_draft_state { TFS_DRAFT_CLEAN, TFS_DRAFT_DIRTY, TFS_DRAFT_REFUSED };
 
-/* Who wrote, as the kernel numbers those who share descriptors. */
-#define TFS_OWNER_ANY  0 /* several, or nobody knows who it was: it counts as everybody */
-#define TFS_OWNER_NONE UINT64_MAX
+/* Who wrote, as the kernel numbers those who share descriptors; and which write was the last. */
+struct tfs_owner {
+    uint64_t id, write;
+};
+
+#define TFS_OWNERS    8
+#define TFS_OWNER_ANY 0 /* nobody knows who it was: it counts as everybody */
 
 /* `accepted` of a draft that was cut to some other size than 0: it is no appending any more. */
 #define TFS_NOT_APPENDED UINT64_MAX
@@ -39,8 +43,9 @@ struct tfs_draft {
     uint64_t accepted;       /* bytes before this are not its own, or are taken */
     uint64_t scanned, lines; /* bytes that were looked at while they were appended */
     uint64_t writes;
-    uint64_t owner;       /* with writes that no commit point has taken */
-    struct timespec time; /* of the last write, or as it was set since */
+    struct tfs_owner owners[TFS_OWNERS]; /* with writes that no commit point has taken */
+    unsigned owner_count;                /* more than there are: everybody */
+    struct timespec time;                /* of the last write, or as it was set since */
 };
 
 /* Of these bytes, in the state CLEAN; NULL without memory. */
