@@ -219,23 +219,25 @@ void tfs_replacement_cancel(struct tfs_replacement *r)
         release(r);
 }
 
-/* Makes it, and locks it. EEXIST: another one has that name, or it was taken for a stray between
- * the two. */
+/* Makes it, and locks it, where there are locks. EEXIST: another one has that name, or it was taken
+ * for a stray between the two. */
 static int create_locked(struct tfs_replacement *r)
 {
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-    struct stat st;
+    struct stat made, named;
 
     r->fd = openat(r->directory, r->temp, flags, 0600);
     if (r->fd < 0)
         return -errno;
-    const int locked = flock(r->fd, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno;
-    if (locked == 0 && fstat(r->fd, &st) == 0 && st.st_nlink > 0)
+    const bool taken = flock(r->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    if (!taken && fstat(r->fd, &made) == 0 &&
+        fstatat(r->directory, r->temp, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        made.st_ino == named.st_ino && made.st_dev == named.st_dev)
         return 0;
     unlinkat(r->directory, r->temp, 0);
     close(r->fd);
     r->fd = -1;
-    return locked == 0 || locked == -EWOULDBLOCK ? -EEXIST : locked;
+    return -EEXIST;
 }
 
 static int create_temp(struct tfs_replacement *r, struct tfs_error *err)
