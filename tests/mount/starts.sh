@@ -448,11 +448,13 @@ broken_connection() {
     local broken
     broken=$(dirname "$TFS_TOOLS")/torture/broken.so
     [ -z "${TFS_TEST_SANITIZED:-}" ] || { skip 'nothing is preloaded under sanitizers'; return; }
-    LD_PRELOAD=$broken up
+    BROKEN_ERRNO=5 LD_PRELOAD=$broken up
     echo 'fill 7' >"$M/$SKY"
     down 3
     want grep -q 'unmounted; the connection to the kernel broke: Input/output error' "$D/umount.err"
     same 'the edit' "$("$TFS_BIN" cat "$S" "$SKY")" 'fill 7'
+    BROKEN_ERRNO=103 LD_PRELOAD=$broken up # ECONNABORTED: a request was being read
+    down
 }
 
 # ---- processes that die --------------------------------------------------------------------------------

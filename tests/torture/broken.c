@@ -1,10 +1,10 @@
 /*
  * Preloaded into the program under test: the kernel's last answer is not that the mount is gone,
- * but an error.
+ * but the error BROKEN_ERRNO.
  */
 #include <dlfcn.h>
-#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 struct fuse_session;
 struct fuse_buf;
@@ -20,5 +20,6 @@ int fuse_session_receive_buf(struct fuse_session *se, struct fuse_buf *buf)
     if (original == NULL)
         *(void **)&original = dlsym(RTLD_NEXT, "fuse_session_receive_buf");
     const int received = original(se, buf);
-    return received == 0 ? -EIO : received;
+    const char *broken = getenv("BROKEN_ERRNO");
+    return received == 0 && broken != NULL ? -atoi(broken) : received;
 }

@@ -346,7 +346,7 @@ static const char *digits(char text[], size_t count)
 START_TEST(session_says_which_refused_text_has_no_room)
 {
     struct tfs_attr attr;
-    char text[1001];
+    char text[2501];
 
     tfs_session_close(session);
     open_with((struct tfs_session_options){.rejected_limit = 2400});
@@ -358,6 +358,9 @@ START_TEST(session_says_which_refused_text_has_no_room)
     ck_assert_int_eq(attr.st.st_size, 1000);
     ck_assert_ptr_nonnull(strstr(cat(".terrainfs/errors.log"),
                                  "chunks/1_0_0/text.txt: what was refused has no room"));
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", digits(text, 2500)), -EBADMSG);
+    ck_assert_int_eq(look(".terrainfs/rejected/chunks/0_0_0/text.txt", &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, 1000); /* the older one stays */
     ck_assert_int_eq(tfs_session_finish(session), 3);
     ck_assert_ptr_nonnull(strstr(messages, "1 refused text is kept in "));
 }

@@ -119,7 +119,8 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
     uint64_t size = unborn != NULL ? tfs_draft_size(unborn) : 0;
     int result = 0;
 
-    *attr = (struct tfs_attr){.id = id, .changing = unborn != NULL, .lasts = !file || s->quiet};
+    *attr =
+        (struct tfs_attr){.id = id, .changing = unborn != NULL, .lasts = !file || s->quiet_at == 0};
     if (file && unborn == NULL)
         result = find_size(s, need, node, &size);
     if (result < 0)
@@ -139,7 +140,7 @@ bool tfs_ops_attr_listed(struct tfs_session *s, const struct tfs_node *node, str
     const uint64_t id = tfs_node_id(node);
     const bool file = !tfs_node_is_directory(node);
 
-    if (!s->quiet ||
+    if (s->quiet_at != 0 ||
         (file && (tfs_views_stamp(&s->views, id) != 0 || tfs_views_have_met(&s->views, id))))
         return false;
     return tfs_ops_attr_node(s, NULL, node, attr) == 0 && attr->lasts && !attr->changing;

@@ -136,11 +136,8 @@ int tfs_names_hide(struct tfs_names *names, const struct tfs_node *node, enum tf
     return dir == NULL ? -ENOMEM : add_hidden(dir, *node, hiding);
 }
 
-static void drop_hidden(struct tfs_names *names, const struct tfs_node *node,
-                        struct tfs_hidden_name *hidden)
+static void drop_hidden(struct tfs_name_directory *dir, struct tfs_hidden_name *hidden)
 {
-    struct tfs_name_directory *dir = tfs_names_of(names, node);
-
     *hidden = dir->hidden[--dir->hidden_count];
 }
 
@@ -149,7 +146,7 @@ void tfs_names_show(struct tfs_names *names, const struct tfs_node *node)
     struct tfs_hidden_name *hidden = find_hidden(names, node);
 
     if (hidden != NULL)
-        drop_hidden(names, node, hidden);
+        drop_hidden(tfs_names_of(names, node), hidden);
     tfs_names_touch(names, node);
 }
 
@@ -158,7 +155,7 @@ void tfs_names_stored(struct tfs_names *names, const struct tfs_node *node)
     struct tfs_hidden_name *hidden = find_hidden(names, node);
 
     if (hidden != NULL && hidden->hiding == TFS_HIDING_UNLINKED)
-        drop_hidden(names, node, hidden);
+        drop_hidden(tfs_names_of(names, node), hidden);
 }
 
 void tfs_names_keep_hidden(struct tfs_names *names, const struct tfs_node *node)

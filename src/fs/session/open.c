@@ -112,9 +112,8 @@ struct tfs_blob *tfs_session_give_text(struct tfs_session *s, struct tfs_handle 
         handle->next == NULL && inode->stamp == handle->stamp) {
         struct tfs_view view = view_of(s, inode);
         view.stamp = handle->stamp;
-        if (!tfs_views_is_given(&s->views, &view))
+        if (tfs_views_set_given(&s->views, &view, true))
             text = tfs_blob_ref(handle->blob);
-        tfs_views_set_given(&s->views, &view, true);
     }
     pthread_mutex_unlock(&s->lock);
     return text;

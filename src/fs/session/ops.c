@@ -353,22 +353,21 @@ void tfs_ops_end_quiet(struct tfs_session *s)
         return;
     s->told = stamp;
     const int64_t now = tfs_now_ms();
-    if (s->quiet)
+    if (s->quiet_at == 0)
         s->late_until = now + LATE_MS;
     s->quiet_at = now + s->options.linger_ms;
-    s->quiet = false;
     if (now < s->late_until && s->events.changed != NULL)
         s->events.changed(s->events.caches);
 }
 
 int64_t tfs_ops_begin_quiet(struct tfs_session *s, int64_t now)
 {
-    if (!s->quiet && now >= s->quiet_at) {
-        s->quiet = true;
+    if (s->quiet_at != 0 && now >= s->quiet_at) {
+        s->quiet_at = 0;
         if (s->events.changed != NULL)
             s->events.changed(s->events.caches);
     }
-    return s->quiet ? 0 : s->quiet_at;
+    return s->quiet_at;
 }
 
 static int run(struct tfs_session *s, const struct tfs_handle *writer, tfs_attempt_fn attempt,

@@ -83,9 +83,8 @@ struct tfs_session {
     struct tfs_inodes inodes;
     struct tfs_rejected rejected;
 
-    bool quiet;         /* the kernel keeps names: it is told of the next change */
+    int64_t quiet_at;   /* the kernel keeps names from then on, if nothing changes; 0: it does */
     int64_t late_until; /* changes are told, because a listing of before may come late */
-    int64_t quiet_at;   /* when that begins, if nothing changes until then */
     uint64_t told;      /* the last change that was seen: tfs_views_last_stamp */
     struct {
         uint64_t id, version; /* of the file that could not be read last, and its document */

@@ -116,14 +116,21 @@ static bool is_passing(int result)
     return result == -ENOMEM || result == -EBUSY || result == -EIO;
 }
 
+/* The name shows again: with the lock. */
+static void list_again(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_node up = tfs_ops_parent(s, node);
+
+    tfs_ops_bump_directory(s, &up);
+    tfs_ops_stale(s, &up);
+}
+
 /* It cannot be removed. */
 static void show_again(struct tfs_session *s, const struct tfs_node *node)
 {
     pthread_mutex_lock(&s->lock);
-    const struct tfs_node up = tfs_ops_parent(s, node);
     tfs_names_show(&s->names, node);
-    tfs_ops_bump_directory(s, &up);
-    tfs_ops_stale(s, &up);
+    list_again(s, node);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -176,16 +183,6 @@ struct rest_work {
     struct tfs_node top;
 };
 
-/* Names show again: with the lock. */
-static void show_hidden(struct tfs_session *s, const struct tfs_name_directory *dir)
-{
-    for (size_t i = 0; i < dir->hidden_count; i++) {
-        const struct tfs_node up = tfs_ops_parent(s, &dir->hidden[i].node);
-        tfs_ops_bump_directory(s, &up);
-        tfs_ops_stale(s, &up);
-    }
-}
-
 /* Where nothing was done in the directory since, it is at rest now. */
 static int apply_rest(struct tfs_job *job, bool last)
 {
@@ -200,7 +197,8 @@ static int apply_rest(struct tfs_job *job, bool last)
     if (rests && is_passing(result) && !last) {
         tfs_names_touch(&s->names, &work->top);
     } else if (rests) {
-        show_hidden(s, dir);
+        for (size_t i = 0; i < dir->hidden_count; i++)
+            list_again(s, &dir->hidden[i].node);
         tfs_names_end(&s->names, dir);
     }
     pthread_mutex_unlock(&s->lock);

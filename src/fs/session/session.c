@@ -142,7 +142,6 @@ int tfs_session_open_many(const struct tfs_session_part *parts, size_t count,
     pthread_mutex_init(&s->lock, NULL);
     set_options(s, options);
     s->events = events != NULL ? *events : (struct tfs_events){0};
-    s->quiet = true;
     tfs_views_init(&s->views, (size_t)options->cache_limit, options->changes_limit);
     tfs_names_init(&s->names, s->options.linger_ms);
     tfs_scratch_tree_init(&s->scratch_tree, options->scratch_limit);

@@ -351,13 +351,15 @@ bool tfs_views_is_given(struct tfs_views *views, const struct tfs_view *view)
     return given;
 }
 
-void tfs_views_set_given(struct tfs_views *views, const struct tfs_view *view, bool given)
+bool tfs_views_set_given(struct tfs_views *views, const struct tfs_view *view, bool given)
 {
     pthread_mutex_lock(&views->lock);
     struct tfs_size *place = known_size(views, view);
-    if (place != NULL)
+    const bool differs = place != NULL && place->given != given;
+    if (differs)
         place->given = given;
     pthread_mutex_unlock(&views->lock);
+    return differs;
 }
 
 int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *size)

@@ -124,7 +124,8 @@ int tfs_views_render_range(const struct tfs_view *view, uint64_t offset, uint64_
 /* Has the kernel got the text of the file as of view->stamp, until it forgets the file? Also true
  * where that cannot be remembered. */
 bool tfs_views_is_given(struct tfs_views *views, const struct tfs_view *view);
-void tfs_views_set_given(struct tfs_views *views, const struct tfs_view *view, bool given);
+/* Did that change? */
+bool tfs_views_set_given(struct tfs_views *views, const struct tfs_view *view, bool given);
 /* Bytes that are of no more use here. */
 void tfs_views_drop(struct tfs_views *views, uint64_t id, uint64_t stamp);
 
