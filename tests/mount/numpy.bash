@@ -20,7 +20,7 @@ need_numpy() {
 numpy() {
     local code=$1
     shift
-    "$NUMPY" - "$M" "$@" <<EOF || note "numpy (line ${BASH_LINENO[0]}): $(tail -n 2 "$D/py.err")"
+    "$NUMPY" - "$M" "$@" <<EOF || note "numpy (line ${BASH_LINENO[0]}): $(grep -v '^    ' "$D/py.err" | tail -n 3)"
 import csv, ctypes, errno, glob, io, os, sys
 import numpy as np
 m, *w = sys.argv[1:]

@@ -753,6 +753,37 @@ START_TEST(session_shows_an_array_as_it_was_as_soon_as_a_close_was_refused)
 }
 END_TEST
 
+/* What became of a cut, and of renaming the array as soon as that was told. */
+struct cut {
+    struct answer answer;
+    int renamed;
+};
+
+static void rename_at_once(void *arg, int result, const struct tfs_attr *attr)
+{
+    struct cut *cut = arg;
+
+    cut->renamed = rename_path(ARRAY, "chunks/-50_-1_-50/arrays/old.bak");
+    answered(&cut->answer, result, attr);
+}
+
+START_TEST(session_has_no_open_array_behind_a_refused_truncate_by_name)
+{
+    const struct stat values = {.st_size = 100};
+    struct tfs_attr attr;
+    struct cut cut;
+
+    open_database();
+    save->options.views = TFS_VIEWS_ARRAYS;
+    ck_assert_int_eq(look(ARRAY, &attr), 0);
+    answer_init(&cut.answer);
+    tfs_session_setattr(session, attr.id, NULL, &values, TFS_SET_SIZE,
+                        (struct tfs_reply){rename_at_once, &cut});
+    ck_assert_int_eq(answer_wait(&cut.answer), -EBADMSG);
+    ck_assert_int_eq(cut.renamed, 0);
+}
+END_TEST
+
 static Suite *godot_session_suite(void)
 {
     Suite *suite = suite_create("godot_session");
@@ -770,6 +801,7 @@ static Suite *godot_session_suite(void)
     tcase_add_test(tcase, array_whose_edit_was_set_aside_is_told_so_until_it_is_opened_again);
     tcase_add_test(tcase, array_page_that_is_made_while_others_edit_takes_nothing_back);
     tcase_add_test(tcase, session_shows_an_array_as_it_was_as_soon_as_a_close_was_refused);
+    tcase_add_test(tcase, session_has_no_open_array_behind_a_refused_truncate_by_name);
     tcase_add_checked_fixture(away, setup, teardown);
     tcase_set_timeout(away, 60);
     tcase_add_loop_test(away, save_that_was_away_for_a_moment_is_read_and_edited_again, 0,

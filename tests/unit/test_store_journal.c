@@ -274,7 +274,7 @@ static void await_commits(int commits)
     ck_assert_int_eq(fake_disk.commits, commits);
 }
 
-/* Until the save followed by itself. */
+/* Until the save followed by itself, and all that comes behind it is done. */
 static void let_time_pass(int64_t ms)
 {
     int commits = fake_disk.commits;
@@ -284,6 +284,7 @@ static void let_time_pass(int64_t ms)
     await_commits(commits + 1);
     while (tfs_store_unsaved(store))
         usleep(1000);
+    set_chunk(0, NULL); /* is answered after the batch that wrote the save */
 }
 
 START_TEST(auto_writes_an_edit_that_comes_alone_into_the_save)

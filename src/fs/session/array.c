@@ -55,8 +55,7 @@ int tfs_ops_open_array(struct tfs_session *s, struct tfs_inode *inode)
 
 static void note_written(struct tfs_inode *inode)
 {
-    inode->array->dirty = true;
-    inode->array->told = false;
+    inode->array->state = TFS_DRAFT_DIRTY;
 }
 
 /* What a failed write says is there in part: every commit answers its error, until the array is cut
@@ -208,8 +207,7 @@ static int take_pages(struct tfs_work *work, const struct tfs_open_array *array,
 }
 
 /* Pages that were cut to 0 meanwhile are others, which nobody has looked at. */
-static void take_answer(const struct tfs_work *work, struct tfs_sparse *pages, int result,
-                        bool tell)
+static void take_answer(const struct tfs_work *work, struct tfs_sparse *pages, int result)
 {
     struct tfs_open_array *array = work->inode->array;
     struct tfs_session *s = work->branch->session;
@@ -217,8 +215,7 @@ static void take_answer(const struct tfs_work *work, struct tfs_sparse *pages, i
     pages->busy = false;
     if (array->pages != pages)
         return;
-    array->dirty = result < 0;
-    array->told = array->told || tell;
+    array->state = result < 0 ? TFS_DRAFT_REFUSED : TFS_DRAFT_CLEAN;
     if (result < 0)
         return;
     tfs_sparse_accept(pages);
@@ -235,7 +232,8 @@ int tfs_ops_commit_array(struct tfs_work *work, bool released)
     struct tfs_open_array *array = inode->array;
     const bool gone = tfs_inode_is_gone(inode);
     /* Who has opened it since has begun what only his own close may end. */
-    const bool any = array != NULL && array->dirty && !(released && tfs_inode_has_writer(inode));
+    const bool any = array != NULL && array->state != TFS_DRAFT_CLEAN &&
+                     !(released && tfs_inode_has_writer(inode));
     const struct tfs_open_array now = array != NULL ? *array : (struct tfs_open_array){0};
     if (any)
         tfs_sparse_ref(now.pages)->busy = true;
@@ -243,11 +241,11 @@ int tfs_ops_commit_array(struct tfs_work *work, bool released)
     if (!any)
         return 0;
     int result = take_pages(work, &now, gone, &err);
-    const bool tell = result < 0 && !now.told;
+    const bool tell = result < 0 && now.state == TFS_DRAFT_DIRTY;
     if (tell && now.pages->size > 0)
         put_aside(s, inode, &now);
     pthread_mutex_lock(&s->lock);
-    take_answer(work, now.pages, result, tell);
+    take_answer(work, now.pages, result);
     if (result == 0 && (work->job.edited || array->kept))
         tfs_ops_drop_rejected(s, &inode->node);
     array->kept = result < 0 && (array->kept || tell);
@@ -413,7 +411,7 @@ bool tfs_ops_array_is_dirty(struct tfs_session *s, const struct tfs_node *node)
 
     do
         inode = tfs_inode_next_open(&s->inodes, id, &at);
-    while (inode != NULL && (inode->array == NULL || !inode->array->dirty));
+    while (inode != NULL && (inode->array == NULL || inode->array->state != TFS_DRAFT_DIRTY));
     return inode != NULL;
 }
 

@@ -368,7 +368,7 @@ static void part(struct tfs_session *s, struct tfs_handle *handle)
     tfs_inode_leave(&s->inodes, inode, tfs_store_shown(tfs_ops_branch(s, &inode->node)->store));
     if (inode->array != NULL) {
         inode->array->failed = -ESTALE;
-        inode->array->dirty = true;
+        inode->array->state = TFS_DRAFT_DIRTY;
     }
     if (handle->draft != NULL && handle->draft->state == TFS_DRAFT_CLEAN)
         handle->draft->state = TFS_DRAFT_REFUSED;
@@ -438,8 +438,8 @@ static bool has_to_flush(struct tfs_session *s, const struct tfs_handle *handle,
 
     if (array == NULL)
         return handle->draft != NULL && tfs_draft_is_of(handle->draft, owner);
-    return handle->wrote &&
-           (array->dirty || tfs_store_unsaved(tfs_ops_branch(s, &inode->node)->store));
+    return handle->wrote && (array->state != TFS_DRAFT_CLEAN ||
+                             tfs_store_unsaved(tfs_ops_branch(s, &inode->node)->store));
 }
 
 void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, uint64_t owner,

@@ -24,9 +24,8 @@ struct tfs_open_array {
     struct tfs_sparse *pages;
     uint64_t limit; /* bytes */
     int failed;     /* why a write is there in part, or what was taken is set aside; 0: neither */
-    bool dirty;     /* something was written since it was taken last */
-    bool told;      /* what they say was refused, and the log says so */
-    bool kept;      /* what its writers wrote is in rejected/ */
+    enum tfs_draft_state state;
+    bool kept; /* what its writers wrote is in rejected/ */
 };
 
 /* The stamp of a text that an id does not show: somebody writes the file through it, or did. */

@@ -355,7 +355,7 @@ void tfs_session_release(struct tfs_session *s, struct tfs_handle *handle)
     if (writer && inode->scratch == NULL)
         tfs_names_touch(&s->names, &inode->node);
     if (writer && inode->array != NULL && !tfs_inode_has_writer(inode)) {
-        if (inode->array->dirty)
+        if (inode->array->state == TFS_DRAFT_DIRTY)
             tfs_ops_release_array(s, inode);
         else
             tfs_inode_end_array(inode);

@@ -187,8 +187,9 @@ static void end_truncating(void *arg, int result, const struct tfs_attr *none)
     (void)none;
     if (result == 0)
         result = tfs_ops_run_as_read(t->s, try_getattr, &a);
-    t->reply.done(t->reply.arg, result, result == 0 ? &t->setting.attr : NULL);
+    /* Nobody hears an answer while the file is still open. */
     tfs_session_release(t->s, t->setting.handle);
+    t->reply.done(t->reply.arg, result, result == 0 ? &t->setting.attr : NULL);
     free(t);
 }
 
