@@ -43,7 +43,6 @@ struct tfs_journal {
     uint64_t size;    /* of what was appended whole */
     uint64_t durable; /* of it, what the last sync made so */
     bool broken;
-    bool marked;
 };
 
 static const char ending[] = ".terrainfs-journal";
@@ -267,7 +266,6 @@ int tfs_journal_create(const char *path, const struct stat *like, struct tfs_has
         write_file(name, like, tfs_buf_span(&content), &made->file, err) < 0)
         goto out;
     made->size = made->durable = content.size;
-    made->marked = mark != NULL && mark->begun;
     *journal = made;
     made = NULL;
 out:
@@ -360,30 +358,30 @@ int tfs_journal_sync(struct tfs_journal *journal, struct tfs_error *err)
     return err->code;
 }
 
-void tfs_journal_mark(struct tfs_journal *journal)
+int tfs_journal_tell(struct tfs_journal *journal, enum tfs_journal_kind kind,
+                     const struct tfs_buf *payload, struct tfs_error *err)
 {
-    struct tfs_error ignored = {0};
-
-    if (journal != NULL)
-        journal->marked =
-            tfs_journal_append(journal, TFS_JOURNAL_MARK, (struct tfs_span){0}, &ignored) == 0;
+    if (journal != NULL && tfs_buf_check(payload, err) == 0 &&
+        tfs_journal_append(journal, kind, tfs_buf_span(payload), err) == 0)
+        tfs_journal_sync(journal, err);
+    return err->code;
 }
 
-void tfs_journal_done(struct tfs_journal *journal, struct tfs_hash finished)
+int tfs_journal_mark(struct tfs_journal *journal, struct tfs_error *err)
 {
-    struct tfs_error ignored = {0};
+    const struct tfs_buf nothing = {0};
+
+    return tfs_journal_tell(journal, TFS_JOURNAL_MARK, &nothing, err);
+}
+
+int tfs_journal_done(struct tfs_journal *journal, struct tfs_hash finished, struct tfs_error *err)
+{
     struct tfs_buf payload = {0};
 
     put_hash(&payload, finished);
-    if (journal != NULL && journal->marked && tfs_buf_check(&payload, &ignored) == 0 &&
-        tfs_journal_append(journal, TFS_JOURNAL_DONE, tfs_buf_span(&payload), &ignored) == 0)
-        tfs_journal_sync(journal, &ignored);
+    tfs_journal_tell(journal, TFS_JOURNAL_DONE, &payload, err);
     tfs_buf_release(&payload);
-}
-
-bool tfs_journal_marked(const struct tfs_journal *journal)
-{
-    return journal->marked;
+    return err->code;
 }
 
 bool tfs_journal_broken(const struct tfs_journal *journal)
@@ -425,10 +423,10 @@ int tfs_journal_remove(const char *path, struct tfs_error *err)
 
     if (name == NULL)
         return tfs_fail_memory(err);
-    if (unlink(name) == 0)
-        sync_directory_of(name, err);
-    else if (errno != ENOENT)
+    if (unlink(name) < 0 && errno != ENOENT)
         tfs_fail_errno(err, "the journal cannot be removed");
+    else
+        sync_directory_of(name, err);
     free(name);
     return err->code;
 }

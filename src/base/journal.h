@@ -71,14 +71,14 @@ int tfs_journal_append(struct tfs_journal *journal, enum tfs_journal_kind kind,
  * it must be replaced by a new one. */
 int tfs_journal_sync(struct tfs_journal *journal, struct tfs_error *err);
 
-/* A rewrite of the save begins, and has made this, which is durable then. That the journal cannot
- * take it does not hold up the rewrite: after a crash right behind it the edits would be foreign,
- * though the save holds them. Without the mark the journal does not hear of what was made either:
- * edits would be applied to a save that holds them, on top of later ones. NULL is legal. */
-void tfs_journal_mark(struct tfs_journal *journal);
-void tfs_journal_done(struct tfs_journal *journal, struct tfs_hash finished);
-/* Has it the mark of the last rewrite that began? */
-bool tfs_journal_marked(const struct tfs_journal *journal);
+/* A rewrite of the save begins, and has made this, which is durable then. After a failure it must
+ * not go on: after a crash right behind it the edits would be foreign, though the save holds them.
+ * NULL is legal. */
+int tfs_journal_mark(struct tfs_journal *journal, struct tfs_error *err);
+int tfs_journal_done(struct tfs_journal *journal, struct tfs_hash finished, struct tfs_error *err);
+/* The same of another kind of record. */
+int tfs_journal_tell(struct tfs_journal *journal, enum tfs_journal_kind kind,
+                     const struct tfs_buf *payload, struct tfs_error *err);
 
 bool tfs_journal_broken(const struct tfs_journal *journal);
 uint64_t tfs_journal_size(const struct tfs_journal *journal);

@@ -509,18 +509,15 @@ void tfs_record_wrote_put(struct tfs_buf *payload, struct tfs_record_file file, 
     tfs_buf_u8(payload, whole);
 }
 
-void tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, bool whole)
+int tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, bool whole,
+                     struct tfs_error *err)
 {
-    struct tfs_error ignored = {0};
     struct tfs_buf payload = {0};
 
-    if (journal == NULL)
-        return;
-    tfs_record_wrote_put(&payload, file, whole && tfs_journal_marked(journal));
-    if (tfs_buf_check(&payload, &ignored) == 0 &&
-        tfs_journal_append(journal, TFS_JOURNAL_FILE, tfs_buf_span(&payload), &ignored) == 0)
-        tfs_journal_sync(journal, &ignored);
+    tfs_record_wrote_put(&payload, file, whole);
+    tfs_journal_tell(journal, TFS_JOURNAL_FILE, &payload, err);
     tfs_buf_release(&payload);
+    return err->code;
 }
 
 int tfs_record_wrote_take(struct tfs_span payload, struct tfs_record_file *file, bool *whole)
@@ -571,14 +568,15 @@ bool tfs_journal_spared(int code)
            code == -ENOTSUP || code == -ENAMETOOLONG;
 }
 
-static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
+static int on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole,
+                    struct tfs_error *err)
 {
-    tfs_record_wrote(arg, (struct tfs_record_file){file, hash}, whole);
+    return tfs_record_wrote(arg, (struct tfs_record_file){file, hash}, whole, err);
 }
 
-static void on_finished(void *arg, struct tfs_hash hash)
+static int on_finished(void *arg, struct tfs_hash hash, struct tfs_error *err)
 {
-    tfs_journal_done(arg, hash);
+    return tfs_journal_done(arg, hash, err);
 }
 
 /* The journal, where there is one, hears what each file is about to be. */
@@ -587,13 +585,13 @@ static int commit_by(struct tfs_save *save, struct tfs_doc *doc, struct tfs_jour
 {
     const struct tfs_rewrite before = save->rewrite;
 
-    tfs_journal_mark(journal);
     if (journal != NULL)
         save->rewrite = (struct tfs_rewrite){on_finished, on_wrote, journal};
-    const int result = save->container->commit(save, doc, err);
+    if (tfs_journal_mark(journal, err) == 0)
+        save->container->commit(save, doc, err);
     save->rewrite = before;
     tfs_journal_close(journal);
-    return result;
+    return err->code;
 }
 
 /* A journal with this commit as its only edit. */
@@ -660,10 +658,9 @@ int tfs_journal_restore(struct tfs_save *save, const char *beside,
 {
     struct tfs_journal *journal = NULL;
 
-    if (tfs_journal_reopen(beside, text, &journal, err) < 0 ||
-        commit_by(save, doc, journal, err) < 0)
-        return err->code;
-    return tfs_journal_remove(beside, err);
+    if (tfs_journal_reopen(beside, text, &journal, err) == 0)
+        commit_by(save, doc, journal, err);
+    return err->code;
 }
 
 /* ---- of a save that is not open -------------------------------------------------------------- */

@@ -90,7 +90,8 @@ int tfs_record_files(struct tfs_span *record, struct tfs_record_file **files, si
 /* A FILE: this is written now, and is about to take its place. To be durable in the journal, as
  * tfs_journal_done; NULL is legal. */
 void tfs_record_wrote_put(struct tfs_buf *payload, struct tfs_record_file file, bool whole);
-void tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, bool whole);
+int tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, bool whole,
+                     struct tfs_error *err);
 int tfs_record_wrote_take(struct tfs_span payload, struct tfs_record_file *file, bool *whole);
 
 /* Commits `doc` for a caller that keeps no journal. Where that changes several files, they are
@@ -99,8 +100,8 @@ int tfs_record_wrote_take(struct tfs_span payload, struct tfs_record_file *file,
  */
 int tfs_journal_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
 
-/* Commits `doc`, which the journal `text` beside that path has made of the save, and removes the
- * journal. It hears of each file first, and stays after a failure. */
+/* Commits `doc`, which the journal `text` beside that path has made of the save. It hears of each
+ * file first. */
 int tfs_journal_restore(struct tfs_save *save, const char *beside,
                         const struct tfs_journal_text *text, struct tfs_doc *doc,
                         struct tfs_error *err);

@@ -230,12 +230,12 @@ static void append_more(struct tfs_journal *journal, struct tfs_save *save, stru
         else if (what > 5 && several)
             make_wrote(&record, save);
         if (what == 5)
-            tfs_journal_mark(journal);
+            REQUIRE(tfs_journal_mark(journal, &err) == 0);
         else if (what > 5 && several)
             REQUIRE(tfs_journal_append(journal, TFS_JOURNAL_FILE, tfs_buf_span(&record), &err) ==
                     0);
         else if (what > 5)
-            tfs_journal_done(journal, finished);
+            REQUIRE(tfs_journal_done(journal, finished, &err) == 0);
         else
             REQUIRE(tfs_journal_append(journal, TFS_JOURNAL_EDIT, tfs_buf_span(&record), &err) ==
                     0);

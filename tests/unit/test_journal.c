@@ -109,8 +109,8 @@ START_TEST(journal_gives_back_what_was_appended)
     struct tfs_journal_text text;
 
     append(journal, TFS_JOURNAL_EDIT, "two");
-    tfs_journal_mark(journal);
-    tfs_journal_done(journal, other_hash);
+    ck_assert_int_eq(tfs_journal_mark(journal, &err), 0);
+    ck_assert_int_eq(tfs_journal_done(journal, other_hash, &err), 0);
     ck_assert_int_eq(tfs_journal_sync(journal, &err), 0);
     ck_assert_uint_eq(tfs_journal_size(journal), file_size());
     tfs_journal_close(journal);
@@ -399,11 +399,11 @@ START_TEST(journal_knows_which_edits_a_save_lacks)
     struct tfs_journal_text text;
     size_t first;
 
-    tfs_journal_mark(journal);
+    ck_assert_int_eq(tfs_journal_mark(journal, &err), 0);
     append(journal, TFS_JOURNAL_EDIT, "two");
-    tfs_journal_mark(journal);
+    ck_assert_int_eq(tfs_journal_mark(journal, &err), 0);
     append(journal, TFS_JOURNAL_EDIT, "three");
-    tfs_journal_done(journal, other_hash);
+    ck_assert_int_eq(tfs_journal_done(journal, other_hash, &err), 0);
     append(journal, TFS_JOURNAL_EDIT, "four");
     tfs_journal_close(journal);
     ck_assert_int_eq(read_journal(&text), 1);

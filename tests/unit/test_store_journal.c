@@ -5,6 +5,7 @@
 #include "scratch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -24,6 +25,8 @@ static int logged;
 /* ---- the disk -------------------------------------------------------------------------------- */
 
 static _Atomic int data_syncs_fail, directory_syncs_fail; /* so many from now on */
+static _Atomic bool removals_fail;
+static _Atomic int directory_syncs; /* that were asked for */
 
 /* These take the place of the C library's, for the whole program. */
 int fdatasync(int fd)
@@ -38,12 +41,22 @@ int fdatasync(int fd)
 
 int fsync(int fd)
 {
+    directory_syncs++;
     if (directory_syncs_fail > 0) {
         directory_syncs_fail--;
         errno = EIO;
         return -1;
     }
     return (int)syscall(SYS_fsync, fd);
+}
+
+int unlink(const char *path)
+{
+    if (removals_fail) {
+        errno = EIO;
+        return -1;
+    }
+    return unlinkat(AT_FDCWD, path, 0);
 }
 
 /* ---- the store ------------------------------------------------------------------------------- */
@@ -197,6 +210,7 @@ static void teardown(void)
 {
     fake_disk.fail = 0;
     data_syncs_fail = directory_syncs_fail = 0;
+    removals_fail = false;
     tfs_store_close(store);
     scratch_teardown();
 }
@@ -453,11 +467,12 @@ START_TEST(rewrite_that_fails_takes_nothing_back_that_the_journal_took)
 END_TEST
 
 static struct tfs_hash finished = {7, 8, 9};
+static struct tfs_error finish_error; /* of the thread that writes the save */
 
 /* What a container does before its file takes the place of the old one. */
 static void finish_and_edit(void)
 {
-    save->rewrite.finished(save->rewrite.arg, finished);
+    ck_assert_int_eq(save->rewrite.finished(save->rewrite.arg, finished, &finish_error), 0);
     edit_during_rewrite();
 }
 
@@ -591,7 +606,7 @@ static void finish_second_and_look(void)
 {
     static const struct tfs_hash second = {7, 8, 10};
 
-    save->rewrite.finished(save->rewrite.arg, second);
+    ck_assert_int_eq(save->rewrite.finished(save->rewrite.arg, second, &finish_error), 0);
     lacks_new = lacking(second);
 }
 
@@ -679,6 +694,94 @@ START_TEST(rewrite_that_is_read_back_leaves_a_chunk_made_meanwhile_its_slot)
 }
 END_TEST
 
+static int finish_result;
+
+static void finish_on_a_bad_disk(void)
+{
+    data_syncs_fail = 1;
+    finish_result = save->rewrite.finished(save->rewrite.arg, finished, &finish_error);
+}
+
+/* Else a kill right behind it would leave a save that its journal does not know. */
+START_TEST(rewrite_of_which_the_journal_cannot_hear_must_not_end)
+{
+    start_auto();
+    set_chunk(0, "a");
+    set_chunk(1, "b");
+    fake_disk.during[FAKE_COMMIT] = finish_on_a_bad_disk;
+    let_time_pass(250);
+    ck_assert_int_eq(finish_result, -EIO);
+}
+END_TEST
+
+/* One that takes nothing more, and one that others removed, give way to a new one. */
+START_TEST(journal_that_cannot_hear_of_a_rewrite_is_replaced_before_it)
+{
+    start_auto();
+    set_chunk(0, "a");
+    set_chunk(1, "b");
+    if (_i == 0)
+        data_syncs_fail = 1;
+    else
+        ck_assert_int_eq(unlink(journal_path()), 0);
+    during[0] = (struct set_job){.x = 1, .blob = "c"};
+    fake_disk.during[FAKE_COMMIT] = finish_edit_and_look;
+    time_is += 250;
+    set_chunk(0, NULL); /* the store looks at the clock */
+    await_commits(2);
+    set_chunk(0, NULL);
+    ck_assert_uint_eq(lacks_old, 2);
+    ck_assert_uint_eq(lacks_new, 1);
+    ck_assert_int_eq(logged, 0);
+}
+END_TEST
+
+/* ---- a journal that cannot be removed -------------------------------------------------------- */
+
+static const struct tfs_hash third = {7, 8, 11};
+
+static void finish_third(void)
+{
+    ck_assert_int_eq(save->rewrite.finished(save->rewrite.arg, third, &finish_error), 0);
+}
+
+/* Else the next rewrite would be one of another program for whoever opens the save. */
+START_TEST(journal_that_cannot_be_removed_hears_of_the_next_rewrite)
+{
+    start_auto();
+    set_chunk(0, "a");
+    set_chunk(1, "b");
+    removals_fail = true;
+    let_time_pass(250);
+    ck_assert_int_eq(access(journal_path(), F_OK), 0);
+    time_is += 250;
+    fake_disk.during[FAKE_COMMIT] = finish_third;
+    ck_assert_int_eq(set_chunk(1, "c").result, 0);
+    ck_assert_str_eq(fake_blob(save->doc, 1), "c");
+    ck_assert_uint_eq(lacking(third), 0);
+    removals_fail = false;
+    set_chunk(0, NULL);
+    ck_assert_int_eq(access(journal_path(), F_OK), -1);
+    ck_assert_int_eq(logged, 0);
+}
+END_TEST
+
+/* The directory, whose sync failed, may have it back after a power cut. */
+START_TEST(journal_whose_removal_is_not_durable_is_removed_again)
+{
+    start_auto();
+    set_chunk(0, "a");
+    set_chunk(1, "b");
+    directory_syncs = 0;
+    directory_syncs_fail = 1;
+    let_time_pass(250);
+    set_chunk(0, NULL);
+    ck_assert_int_eq(access(journal_path(), F_OK), -1);
+    ck_assert_int_eq(directory_syncs_fail, 0);
+    ck_assert_int_eq(directory_syncs, 2);
+}
+END_TEST
+
 /* ---- size ------------------------------------------------------------------------------------ */
 
 #define MEGABYTE ((size_t)1 << 20)
@@ -733,6 +836,10 @@ static Suite *suite(void)
     tcase_add_test(c, edit_that_takes_back_what_is_being_written_is_in_a_journal_that_goes_on);
     tcase_add_test(c, rewrite_right_behind_another_knows_what_it_holds);
     tcase_add_test(c, rewrite_that_is_read_back_leaves_a_chunk_made_meanwhile_its_slot);
+    tcase_add_test(c, rewrite_of_which_the_journal_cannot_hear_must_not_end);
+    tcase_add_loop_test(c, journal_that_cannot_hear_of_a_rewrite_is_replaced_before_it, 0, 2);
+    tcase_add_test(c, journal_that_cannot_be_removed_hears_of_the_next_rewrite);
+    tcase_add_test(c, journal_whose_removal_is_not_durable_is_removed_again);
     tcase_add_test(c, journal_that_cannot_be_emptied_grows_no_further_than_what_is_unsaved);
     return s;
 }

@@ -312,13 +312,15 @@ END_TEST
 /* ---- the hash of what a save holds ----------------------------------------------------------- */
 
 static struct tfs_hash told;
+static int tell_result;
 static char *held; /* what was in the file when the hash of the next one was told */
 
-static void tell(void *arg, struct tfs_hash hash)
+static int tell(void *arg, struct tfs_hash hash, struct tfs_error *why)
 {
     (void)arg;
     told = hash;
     held = strdup(scratch_read("save"));
+    return tell_result < 0 ? tfs_fail(why, tell_result, "nobody hears it") : 0;
 }
 
 static int hash_save(struct tfs_hash *hash)
@@ -327,6 +329,18 @@ static int hash_save(struct tfs_hash *hash)
 
     return toy.journal->hash(&save, (struct tfs_key){0}, hash, &st, &err);
 }
+
+START_TEST(whole_file_stays_that_cannot_tell_the_hash_of_the_new_one)
+{
+    open_with("TOY\n1 a\n");
+    save.rewrite = (struct tfs_rewrite){.finished = tell};
+    tell_result = -EIO;
+    ck_assert_int_eq(commit_with(1, "b"), -EIO);
+    free(held);
+    ck_assert_str_eq(scratch_read("save"), "TOY\n1 a\n");
+    save_close();
+}
+END_TEST
 
 START_TEST(whole_file_tells_the_hash_of_the_new_file_while_the_old_one_is_in_place)
 {
@@ -599,6 +613,7 @@ static Suite *whole_file_suite(void)
     tcase_add_test(committing, whole_file_checks_only_what_changed);
     tcase_add_test(committing, whole_file_that_cannot_be_written_keeps_the_edit_for_the_next_try);
     tcase_add_test(committing, whole_file_whose_sidecar_fails_tells_and_holds_the_new_document);
+    tcase_add_test(committing, whole_file_stays_that_cannot_tell_the_hash_of_the_new_one);
     tcase_add_test(committing,
                    whole_file_tells_the_hash_of_the_new_file_while_the_old_one_is_in_place);
     tcase_add_test(outside, whole_file_changed_outside_is_stale_until_reloaded);

@@ -470,6 +470,40 @@ START_TEST(edit_of_several_regions_whose_commit_fails_is_all_or_nothing)
 }
 END_TEST
 
+static int fault_at;
+
+static void act_commit_with_a_fault(void)
+{
+    const int steps = steps_left;
+
+    steps_left = -1;
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    struct tfs_doc *doc = edited();
+    steps_left = steps;
+    fail_from(fault_at, true);
+    (void)tfs_journal_commit(save, doc, &err);
+}
+
+/* Such as that of the record that says what a region is about to be. */
+START_TEST(edit_of_several_regions_that_is_killed_behind_a_fault_is_all_or_nothing)
+{
+    for (fault_at = 0; fault_at < 20; fault_at++) {
+        make_zone();
+        for (int n = 0; killed(act_commit_with_a_fault, n); n++) {
+            open_zone(TFS_LOCK_NONE);
+            const unsigned read = shown();
+            ck_assert_msg(read == 0 || read == ALL, "fault %d, step %d: a reader sees %x", fault_at,
+                          n, read);
+            open_zone(TFS_LOCK_EXCLUSIVE);
+            ck_assert_msg(shown() == read, "fault %d, step %d: %x: %s", fault_at, n, shown(),
+                          notice);
+            ck_assert(!exists(JOURNAL) && !is_aside());
+            make_zone();
+        }
+    }
+}
+END_TEST
+
 /* ---- who reads while another one writes ------------------------------------------------------ */
 
 static pid_t writer;                /* waits for a byte, and then writes */
@@ -563,6 +597,7 @@ static Suite *zone_journal_suite(void)
                    file_with_the_name_of_a_zone_journal_that_is_none_is_named_and_left_alone);
     tcase_add_test(tcase, first_edit_of_a_zone_without_regions_is_all_or_nothing_at_every_step);
     tcase_add_loop_test(tcase, edit_of_several_regions_whose_commit_fails_is_all_or_nothing, 0, 2);
+    tcase_add_test(tcase, edit_of_several_regions_that_is_killed_behind_a_fault_is_all_or_nothing);
     return suite;
 }
 

@@ -155,16 +155,18 @@ END_TEST
 static int saved; /* how often the game did */
 
 /* The game saves a region of which this process is about to write or remove the file. */
-static void save_now(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
+static int save_now(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole,
+                    struct tfs_error *why)
 {
     const char *name = region_name(REGIONS, file.x, file.y, file.z);
     char own[PATH_MAX], game[PATH_MAX];
 
-    (void)arg, (void)hash, (void)whole;
+    (void)arg, (void)hash, (void)whole, (void)why;
     saved++;
     snprintf(own, sizeof(own), "%s", scratch_path(name));
     snprintf(game, sizeof(game), "%s", scratch_path("zone/game"));
     ck_assert_int_eq(rename(game, own), 0);
+    return 0;
 }
 
 START_TEST(region_that_a_game_saves_while_its_last_chunk_goes_is_not_removed)

@@ -352,7 +352,7 @@ static int fill(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replaceme
         save->container->file->rereads)
         tfs_doc_keep_slots(written, doc, err);
     if (err->code == 0 && save->rewrite.finished != NULL)
-        save->rewrite.finished(save->rewrite.arg, hash);
+        save->rewrite.finished(save->rewrite.arg, hash, err);
     if (err->code == 0)
         *adopted = tfs_doc_ref(save->container->file->rereads ? written : doc);
     tfs_doc_unref(written);

@@ -179,12 +179,13 @@ static bool is_whole(const struct job *job)
 
 /* What takes the place of a file, or is about to (all 0: nothing), is told to whoever keeps a
  * journal. */
-static void tell(const struct job *job, struct tfs_hash hash)
+static int tell(const struct job *job, struct tfs_hash hash, struct tfs_error *err)
 {
     const struct tfs_rewrite *rewrite = &job->c->save->rewrite;
 
-    if (rewrite->wrote != NULL)
-        rewrite->wrote(rewrite->arg, job->key, hash, is_whole(job));
+    return rewrite->wrote == NULL
+               ? 0
+               : rewrite->wrote(rewrite->arg, job->key, hash, is_whole(job), err);
 }
 
 /* ---- replacing ------------------------------------------------------------------------------- */
@@ -253,12 +254,11 @@ static int replace(struct job *job, struct tfs_error *err)
         tfs_replacement_open(job->path, job->old.fd < 0 ? NULL : &job->old, &r, err) < 0)
         return err->code;
     if ((job->old.fd < 0 && tfs_replacement_give(&r, &c->save->st, err) < 0) ||
-        fill(job, &r, err) < 0 || reserve(c->own, err) < 0) {
+        fill(job, &r, err) < 0 || reserve(c->own, err) < 0 || tell(job, job->made->hash, err) < 0) {
         tfs_replacement_cancel(&r);
         return err->code;
     }
     job->written = r.fd;
-    tell(job, job->made->hash);
     r.keeper = c->save->keeper;
     r.moment = take_place;
     r.moment_arg = job;
@@ -281,7 +281,10 @@ static int remove_file(struct job *job, struct tfs_error *err)
     free(path);
     if (directory < 0)
         return tfs_fail(err, directory, "its folder cannot be opened: %s", strerror(-directory));
-    tell(job, (struct tfs_hash){0});
+    if (tell(job, (struct tfs_hash){0}, err) < 0) {
+        close(directory);
+        return err->code;
+    }
     pthread_mutex_lock(&own->lock);
     const bool removed = tfs_file_remove(directory, job->path, &job->old, save->keeper, err) == 0;
     if (removed)

@@ -235,12 +235,10 @@ bool tfs_store_journal_is_too_much(struct tfs_store *store)
            (has_files(store) ? LARGE : (uint64_t)store->st.st_size / PART);
 }
 
-int tfs_store_journal_cover(struct tfs_store *store, struct tfs_error *err)
+static int cover(struct tfs_store *store, struct tfs_error *err)
 {
     struct tfs_error why = {0};
 
-    if (!is_possible(store) || !has_files(store))
-        return 0;
     if (!tfs_journal_files_many(store->save, store->saved, store->shown) ||
         tfs_store_journal_add(store, &why) == 0 || tfs_journal_spared(why.code))
         return 0;
@@ -254,44 +252,57 @@ bool tfs_store_journal_is_full(struct tfs_store *store)
 
 /* ---- when the save follows ------------------------------------------------------------------- */
 
-static void on_finished(void *arg, struct tfs_hash hash)
+static int on_finished(void *arg, struct tfs_hash hash, struct tfs_error *err)
 {
     struct tfs_store *store = arg;
 
     pthread_mutex_lock(&store->journal_lock);
     store->marked.done = true;
     store->marked.finished = hash;
-    tfs_journal_done(store->journal, hash);
+    tfs_journal_done(store->journal, hash, err);
     pthread_mutex_unlock(&store->journal_lock);
+    return err->code;
 }
 
 /* The same of one of several files. */
-static void on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole)
+static int on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole,
+                    struct tfs_error *err)
 {
     struct tfs_store *store = arg;
 
     pthread_mutex_lock(&store->journal_lock);
-    if (store->marked.begun)
-        tfs_record_wrote_put(&store->marked.wrote, (struct tfs_record_file){file, hash}, whole);
-    tfs_record_wrote(store->journal, (struct tfs_record_file){file, hash}, whole);
+    tfs_record_wrote_put(&store->marked.wrote, (struct tfs_record_file){file, hash}, whole);
+    tfs_record_wrote(store->journal, (struct tfs_record_file){file, hash}, whole, err);
     pthread_mutex_unlock(&store->journal_lock);
+    return err->code;
 }
 
-void tfs_store_journal_mark(struct tfs_store *store)
+/* Also in a journal that belongs to the save before this one. */
+static int mark(struct tfs_store *store, struct tfs_error *err)
 {
-    struct tfs_error ignored = {0};
+    pthread_mutex_lock(&store->journal_lock);
+    store->marked.begun = tfs_journal_mark(store->journal, err) == 0;
+    pthread_mutex_unlock(&store->journal_lock);
+    return err->code;
+}
+
+int tfs_store_journal_mark(struct tfs_store *store, struct tfs_error *err)
+{
+    struct tfs_error unknown = {0}, first = {0};
 
     if (!is_possible(store))
-        return;
-    (void)find_hash(store, &ignored);
-    pthread_mutex_lock(&store->journal_lock);
-    store->marked = (struct tfs_journal_mark){.begun = true};
-    tfs_journal_mark(store->journal); /* also one that belongs to the save before this one */
-    pthread_mutex_unlock(&store->journal_lock);
+        return 0;
+    if (cover(store, err) < 0)
+        return err->code;
+    (void)find_hash(store, &unknown);
+    /* One that takes nothing more gives way to a new one. */
+    if (mark(store, &first) < 0 && (begin(store, err) < 0 || mark(store, err) < 0))
+        return err->code;
     store->journal_marked = store->journal_edits;
     if (store->journal_state == TFS_JOURNAL_LEADS &&
         store->journaled->version != store->shown->version)
         store->journal_state = TFS_JOURNAL_BEHIND;
+    return 0;
 }
 
 void tfs_store_journal_unmark(struct tfs_store *store, bool saved)
@@ -321,37 +332,31 @@ void tfs_store_journal_watch(struct tfs_store *store)
     store->save->rewrite = (struct tfs_rewrite){on_finished, on_wrote, store};
 }
 
-static int remove_journal(struct tfs_store *store, struct tfs_error *err)
+static int settle(struct tfs_store *store, struct tfs_error *err)
 {
-    return store->journal_beside == NULL ? 0 : tfs_journal_remove(store->journal_beside, err);
+    if (store->journal_state == TFS_JOURNAL_ABSENT || tfs_store_is_rewriting(store))
+        return 0;
+    /* Our edits stand on another save now: the old journal would set them aside after a crash. */
+    if (tfs_store_differs(store) && store->disk != TFS_DISK_READ && store->journal != NULL &&
+        store->journal_base->version != store->saved->version)
+        return tfs_store_journal_add(store, err);
+    if (tfs_store_differs(store) || store->disk == TFS_DISK_READ)
+        return 0;
+    if (tfs_journal_remove(store->journal_beside, err) == 0)
+        let_go(store);
+    return err->code;
 }
 
-void tfs_store_journal_settle(struct tfs_store *store)
+void tfs_store_journal_settle(struct tfs_store *store, bool last)
 {
     struct tfs_error err = {0};
 
-    if (store->journal_state == TFS_JOURNAL_ABSENT || tfs_store_is_rewriting(store))
-        return;
-    /* Our edits stand on another save now: the old journal would set them aside after a crash. */
-    if (tfs_store_differs(store) && store->disk != TFS_DISK_READ && store->journal != NULL &&
-        store->journal_base->version != store->saved->version) {
-        if (tfs_store_journal_add(store, &err) < 0)
-            tfs_store_log(store, &err);
-        return;
-    }
-    if (tfs_store_differs(store) || store->disk == TFS_DISK_READ)
-        return;
-    int result = remove_journal(store, &err);
-    if (result == -ENOMEM)
-        return; /* tried again with the next batch, and at the end */
-    if (result < 0)
+    if (settle(store, &err) < 0 && last)
         tfs_store_log(store, &err);
-    let_go(store);
 }
 
 void tfs_store_journal_close(struct tfs_store *store)
 {
-    tfs_store_journal_settle(store);
     let_go(store);
     free(store->journal_beside);
 }

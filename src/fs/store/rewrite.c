@@ -80,7 +80,6 @@ void tfs_store_rewrite_begin(struct tfs_store *store)
 {
     struct tfs_rewrite_work *r = &store->rewrite;
 
-    tfs_store_journal_mark(store);
     r->doc = tfs_doc_ref(store->shown);
     tfs_pace_begin(&store->pace);
     if (r->started) {

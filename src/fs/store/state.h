@@ -190,18 +190,18 @@ bool tfs_store_journal_is_too_much(struct tfs_store *store);
 bool tfs_store_journal_is_full(struct tfs_store *store);
 /* The journal hears of every rewrite of the save from now on. */
 void tfs_store_journal_watch(struct tfs_store *store);
-/* Before a rewrite in any mode: where that changes more than one file, the journal holds it first,
- * if there can be one; a failure, and nothing is written. */
-int tfs_store_journal_cover(struct tfs_store *store, struct tfs_error *err);
-/* A rewrite of what is shown begins, has ended. */
-void tfs_store_journal_mark(struct tfs_store *store);
+/* A rewrite of what is shown begins. Where that changes more than one file, the journal holds it
+ * first, if there can be one. After a failure it must not begin. */
+int tfs_store_journal_mark(struct tfs_store *store, struct tfs_error *err);
+/* It has ended. */
 void tfs_store_journal_unmark(struct tfs_store *store, bool saved);
 /* A rewrite failed when it had written some files of several: `reached` is what is saved by then,
  * and the journal goes on. */
 void tfs_store_journal_reached(struct tfs_store *store, struct tfs_doc *reached);
 /* After a commit, or when another save was read: removes a journal that says nothing more, replaces
- * one that belongs to a save of before. */
-void tfs_store_journal_settle(struct tfs_store *store);
+ * one that belongs to a save of before. What fails is tried again with the next batch, and
+ * told with the last one; until then the journal hears of each rewrite. */
+void tfs_store_journal_settle(struct tfs_store *store, bool last);
 /* At the end: closes it. The file stays where the save lacks something. */
 void tfs_store_journal_close(struct tfs_store *store);
 

@@ -205,7 +205,7 @@ static void begin_one(struct tfs_store *store, struct tfs_job **done)
     store->after = NULL;
     int result = tfs_store_may_conflict(store) ? meet_others(store, done, &err) : 0;
     if (result == 0 && tfs_store_differs(store))
-        result = tfs_store_journal_cover(store, &err);
+        result = tfs_store_journal_mark(store, &err);
     if (result < 0 || !tfs_store_differs(store)) {
         finish_rewrite(store, result, &err, done);
         return;
@@ -377,7 +377,7 @@ static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
         if (store->after != NULL)
             begin_rewrite(store, &done);
     }
-    tfs_store_journal_settle(store);
+    tfs_store_journal_settle(store, last);
     if (store->client.answer != NULL)
         store->client.answer(store->client.arg, store, done);
     settle_undo(store);
