@@ -253,7 +253,7 @@ pid = int(re.search("pid: ([0-9]+)", open(f"{m}/.terrainfs/status").read())[1])
 peak = int(re.search("VmHWM:\\s*([0-9]+)", open(f"/proc/{pid}/status").read())[1])
 print("peak of memory:", peak, "KiB")
 check(peak < 192 << 10 or os.environ.get("TFS_TEST_SANITIZED"))'
-    logged 'arrays/blocks.npy: what was refused is too large to be kept'
+    logged 'arrays/blocks.npy: what was refused has no room in .terrainfs/rejected'
     down
     want "$TFS_BIN" check "$S"
 }

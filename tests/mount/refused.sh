@@ -344,6 +344,22 @@ state_directory() {
     want cmp "$PRISTINE" "$S"
 }
 
+# Nowhere to put them at all: each is named.
+no_room_at_unmount() {
+    local disk
+    small_disk || return
+    want mount -o remount,size=1m "$disk"
+    export XDG_STATE_HOME=$disk/state
+    setup
+    echo 'a,b' >"$M/chunks/$C/voxels.csv"
+    wants_not cp <(printf '%b' "$BAD") "$M/$P"
+    fill_disk
+    down 3
+    want grep -q "chunks/$C/voxels.csv, $P were refused and are not kept: No space left" "$D/umount.err"
+    want cmp "$PRISTINE" "$S"
+    export XDG_STATE_HOME=$T/state
+}
+
 # git sees nothing of them.
 git_ignores_them() {
     want git -C "$D" init -q
@@ -432,6 +448,7 @@ try 'rejected bytes, mended and written' rejected_can_be_read_and_listed
 try 'a document that is too large' too_large
 try 'foreign names in what is said' foreign_names
 try 'refused texts below XDG_STATE_HOME' state_directory
+try 'refused texts for which there is no room' no_room_at_unmount
 try 'refused texts beside a save in a work tree of git' git_ignores_them
 try '.terrainfs is listed when errors.log has a line' listed_when_there_is_something
 finish

@@ -353,7 +353,8 @@ START_TEST(session_says_which_refused_text_has_no_room)
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", digits(text, 900)), -EBADMSG);
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", digits(text, 1000)), -EBADMSG);
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", digits(text, 900)), -EBADMSG);
-    ck_assert_str_eq(list(".terrainfs/rejected/chunks"), ". .. 0_0_0 ");
+    ck_assert_int_eq(look(".terrainfs/rejected/chunks/1_0_0/text.txt", &attr), 0);
+    ck_assert_int_eq(attr.st.st_size, 0);
     ck_assert_int_eq(look(".terrainfs/rejected/chunks/0_0_0/text.txt", &attr), 0);
     ck_assert_int_eq(attr.st.st_size, 1000);
     ck_assert_ptr_nonnull(strstr(cat(".terrainfs/errors.log"),
@@ -363,6 +364,25 @@ START_TEST(session_says_which_refused_text_has_no_room)
     ck_assert_int_eq(attr.st.st_size, 1000); /* the older one stays */
     ck_assert_int_eq(tfs_session_finish(session), 3);
     ck_assert_ptr_nonnull(strstr(messages, "1 refused text is kept in "));
+    ck_assert_ptr_nonnull(strstr(messages, "chunks/1_0_0/text.txt was refused and is not kept"));
+}
+END_TEST
+
+/* It is named at the end, until a text of its path is accepted. */
+START_TEST(session_that_lost_a_refused_text_does_not_end_well)
+{
+    char text[2501];
+
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.rejected_limit = 2400});
+    ck_assert_int_eq(put("chunks/0_0_0/text.txt", digits(text, 2500)), -EBADMSG);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", digits(text, 2500)), -EBADMSG);
+    ck_assert_int_eq(put("chunks/-2_3_4/text.txt", digits(text, 2500)), -EBADMSG);
+    ck_assert_int_eq(put("chunks/1_0_0/text.txt", "good"), 0);
+    ck_assert_int_eq(tfs_session_finish(session), 3);
+    ck_assert_ptr_nonnull(strstr(messages, "chunks/0_0_0/text.txt, chunks/-2_3_4/text.txt were "
+                                           "refused and are not kept"));
+    ck_assert_ptr_null(strstr(messages, "kept in"));
 }
 END_TEST
 
@@ -409,6 +429,7 @@ static const TTest *const *const tests[] = {
     &session_scratch_files_are_capped,
     &session_unlinked_scratch_file_lives_while_open,
     &session_says_which_refused_text_has_no_room,
+    &session_that_lost_a_refused_text_does_not_end_well,
     &session_that_forgets_single_changes_still_shows_all_of_them,
     &session_survives_many_threads,
 };

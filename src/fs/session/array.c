@@ -141,17 +141,14 @@ static void put_aside(struct tfs_session *s, const struct tfs_inode *inode,
 {
     struct tfs_save *save = tfs_ops_branch(s, &array->node)->save;
     struct tfs_sparse *pages = array->pages;
-    struct tfs_error err = {0};
+    struct tfs_error ignored = {0};
     struct tfs_blob *text = NULL;
 
-    if (pages->size > TFS_DRAFT_KEPT_MAX ||
-        tfs_sparse_text(pages, save, &array->node, &text, &err) < 0) {
-        tfs_fail(&err, -EFBIG, "what was refused is too large to be kept");
-        tfs_ops_log_node(s, &err, &inode->node);
-        return;
-    }
+    if (pages->size <= TFS_DRAFT_KEPT_MAX)
+        (void)tfs_sparse_text(pages, save, &array->node, &text, &ignored);
+    const struct tfs_span kept = tfs_blob_span(text);
     pthread_mutex_lock(&s->lock);
-    tfs_ops_put_aside(s, &inode->node, tfs_blob_span(text));
+    tfs_ops_put_aside(s, &inode->node, text != NULL ? &kept : NULL);
     pthread_mutex_unlock(&s->lock);
     tfs_blob_unref(text);
 }

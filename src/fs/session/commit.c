@@ -235,12 +235,13 @@ static bool refuse(struct commit_work *work, const struct taking *t)
 {
     struct tfs_session *s = work->work.branch->session;
     struct tfs_draft *draft = work->handle->draft;
-    const bool copied = t->text != NULL || t->pages != NULL;
+    const bool lost = t->text == NULL && t->pages != NULL;
+    const struct tfs_span text =
+        t->text != NULL ? tfs_blob_span(t->text) : tfs_buf_span(&draft->bytes);
 
     give_back(draft, t);
     if (!t->told)
-        tfs_ops_put_aside(s, &t->node,
-                          copied ? tfs_blob_span(t->text) : tfs_buf_span(&draft->bytes));
+        tfs_ops_put_aside(s, &t->node, lost ? NULL : &text);
     if (draft->writes == work->writes)
         draft->state = TFS_DRAFT_REFUSED;
     return !t->told;
@@ -251,7 +252,7 @@ static int commit_draft(struct commit_work *work, int why)
 {
     struct tfs_session *s = work->work.branch->session;
     struct taking t = {.text = NULL};
-    struct tfs_error err = {0}, lost = {0};
+    struct tfs_error err = {0}, ignored = {0};
     bool tell = false;
 
     pthread_mutex_lock(&s->lock);
@@ -267,7 +268,7 @@ static int commit_draft(struct commit_work *work, int why)
     if (result == 0)
         result = put_text(&work->work, &t, &err);
     if (result < 0)
-        (void)read_text(work->work.branch->save, &t, &lost);
+        (void)read_text(work->work.branch->save, &t, &ignored);
     pthread_mutex_lock(&s->lock);
     if (t.pages != NULL)
         t.pages->busy = false;
@@ -279,8 +280,6 @@ static int commit_draft(struct commit_work *work, int why)
     pthread_mutex_unlock(&s->lock);
     if (tell)
         tfs_ops_log_node(s, &err, &t.node);
-    if (tell && lost.code < 0)
-        tfs_ops_log_node(s, &lost, &t.node);
     end_taking(&t);
     return result;
 }

@@ -484,7 +484,8 @@ void tfs_ops_log_branch(const struct tfs_branch *branch, const struct tfs_error 
     tfs_ops_log_node(branch->session, err, &root);
 }
 
-void tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file, struct tfs_span text)
+void tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file,
+                       const struct tfs_span *text)
 {
     struct tfs_buf path = {0};
 

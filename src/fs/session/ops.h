@@ -214,8 +214,9 @@ void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
                       const struct tfs_node *node);
 void tfs_ops_log_branch(const struct tfs_branch *branch, const struct tfs_error *err);
 
-/* What was written to a file of the schema goes to rejected/. */
-void tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file, struct tfs_span text);
+/* What was written to a file of the schema goes to rejected/; NULL: it cannot be had. */
+void tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file,
+                       const struct tfs_span *text);
 /* The file was mended: what was rejected of it before is of no more use. A text that says what the
  * save says already mends nothing: vim writes the old one back when a write fails. */
 void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_node *file);

@@ -202,22 +202,18 @@ static struct tfs_scratch *make_path(struct tfs_rejected *q, const char *path)
     return at;
 }
 
-/* Is it under the path now? */
+/* Is it under the path now? Else an older text stays, or an empty file says that there was one. */
 static bool keep(struct tfs_rejected *q, const char *path, struct tfs_span bytes)
 {
+    struct tfs_scratch *scratch = make_path(q, path);
     struct tfs_buf copy = {0};
 
+    if (scratch == NULL ||
+        q->inodes->scratch_tree->uncapped - scratch->bytes.size + bytes.size > q->limit)
+        return false;
     tfs_buf_add_span(&copy, bytes);
     if (copy.failed) {
         tfs_buf_release(&copy);
-        return false;
-    }
-    struct tfs_scratch *scratch = make_path(q, path);
-    if (scratch == NULL ||
-        q->inodes->scratch_tree->uncapped - scratch->bytes.size + bytes.size > q->limit) {
-        tfs_buf_release(&copy);
-        if (scratch == NULL || scratch->bytes.size == 0) /* an older text stays */
-            tfs_rejected_drop(q, path);
         return false;
     }
     tfs_scratch_fill(q->inodes->scratch_tree, scratch, &copy);
@@ -225,14 +221,15 @@ static bool keep(struct tfs_rejected *q, const char *path, struct tfs_span bytes
     return true;
 }
 
-void tfs_rejected_put(struct tfs_rejected *q, const char *path, struct tfs_span bytes)
+void tfs_rejected_put(struct tfs_rejected *q, const char *path, const struct tfs_span *bytes)
 {
     char line[PATH_MAX + 100];
 
     /* Some programs open, cut off and close a file before they write it: that holds nothing to
      * keep. */
-    if (bytes.size == 0 || keep(q, path, bytes))
+    if (bytes != NULL && (bytes->size == 0 || keep(q, path, *bytes)))
         return;
+    (void)make_path(q, path);
     snprintf(line, sizeof(line),
              "%s: what was refused has no room in " TFS_CONTROL_NAME "/rejected", path);
     tfs_rejected_log(q, line);

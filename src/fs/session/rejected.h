@@ -34,15 +34,16 @@ void tfs_rejected_log(struct tfs_rejected *q, const char *line);
 /* Is there any? Then .terrainfs is listed. */
 bool tfs_rejected_has_lines(const struct tfs_rejected *q);
 
-/* Puts a rejected document aside, in the place of an older one; where there is no room for it, the
- * log says so. */
-void tfs_rejected_put(struct tfs_rejected *q, const char *path, struct tfs_span bytes);
+/* Puts a rejected document aside, in the place of an older one. Where there is no room for it, or
+ * it is too large to be had at all (NULL), the log says so, and where there is no older one an
+ * empty file stands for it. */
+void tfs_rejected_put(struct tfs_rejected *q, const char *path, const struct tfs_span *bytes);
 /* What a handle wrote to `path` was rejected and is accepted now: the copy that was put aside
  * goes. */
 void tfs_rejected_drop(struct tfs_rejected *q, const char *path);
 bool tfs_rejected_is_empty(const struct tfs_rejected *q);
 
-/* Takes a rejected document: 0 or negative. */
+/* Takes a rejected document, of which nothing is left where it is empty: 0 or negative. */
 typedef int (*tfs_rejected_fn)(void *arg, const char *path, struct tfs_span bytes);
 
 /* Gives all of them: 0, or why the first of those was lost that were. */

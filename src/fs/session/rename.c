@@ -118,9 +118,10 @@ static void move_name(struct tfs_session *s, const struct rename_work *work)
 static void keep_text(struct tfs_session *s, const struct rename_work *work)
 {
     const struct tfs_job *job = &work->work.job;
+    const struct tfs_span text = tfs_blob_span(work->text);
 
     if (job->result < 0 && (!work->accepted || job->undone))
-        tfs_ops_put_aside(s, &work->to, tfs_blob_span(work->text));
+        tfs_ops_put_aside(s, &work->to, &text);
 }
 
 static void settle_rename(struct tfs_job *job)

@@ -15,7 +15,7 @@
 #include "formats/apart.h"
 #include "fs/session/ops.h"
 
-#define NAMED_MAX 20 /* scratch files that are named when they go with the mount */
+#define NAMED_MAX 20 /* files that are named when they go with the mount */
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -253,35 +253,62 @@ static void say_left(struct tfs_session *s, const char *sentence, bool new)
     s->left = said;
 }
 
+/* Names in a sentence, so many as a person reads. */
+struct naming {
+    struct tfs_buf names;
+    size_t named, more;
+};
+
+static bool names_full(const struct naming *n)
+{
+    return n->named == NAMED_MAX || n->names.size > PATH_MAX;
+}
+
+/* Is there room for one more? It is to be added then. */
+static bool names_next(struct naming *n)
+{
+    if (names_full(n)) {
+        n->more++;
+        return false;
+    }
+    tfs_buf_add_text(&n->names, n->named++ > 0 ? ", " : "");
+    return true;
+}
+
+/* Says what is with them, if there are any, and why. */
+static void say_names(struct tfs_session *s, struct naming *n, const char *is, const char *are,
+                      int why)
+{
+    if (n->more > 0)
+        tfs_buf_printf(&n->names, " and %zu more", n->more);
+    tfs_buf_add_text(&n->names, n->named + n->more == 1 ? is : are);
+    if (why < 0)
+        tfs_buf_printf(&n->names, ": %s", strerror(-why));
+    tfs_buf_u8(&n->names, 0);
+    if (n->named > 0 && !n->names.failed)
+        say_left(s, (const char *)n->names.data, true);
+    tfs_buf_release(&n->names);
+}
+
 /* Scratch files that go with the mount, in one line, also for `terrainfs umount`: of a directory
  * its name and their number. */
 static void tell_scratch(struct tfs_session *s)
 {
     const struct tfs_inode *inode;
-    struct tfs_buf names = {0};
-    size_t named = 0, more = 0, lost;
+    struct naming n = {.named = 0};
 
     for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;) {
+        const bool directory = inode->scratch->kind == TFS_SCRATCH_DIRECTORY;
         if (topmost(s, inode) != inode || !is_missed(inode))
             continue;
-        if (named == NAMED_MAX || names.size > PATH_MAX) {
-            more++;
+        const size_t lost = names_full(&n) ? 1 : count_lost(s, inode);
+        if (lost == 0 || !names_next(&n))
             continue;
-        }
-        if ((lost = count_lost(s, inode)) == 0)
-            continue;
-        tfs_buf_add_text(&names, named++ > 0 ? ", " : "");
-        add_path(s, inode, &names);
-        if (inode->scratch->kind == TFS_SCRATCH_DIRECTORY)
-            tfs_buf_printf(&names, " (%zu file%s)", lost, lost == 1 ? "" : "s");
+        add_path(s, inode, &n.names);
+        if (directory)
+            tfs_buf_printf(&n.names, " (%zu file%s)", lost, lost == 1 ? "" : "s");
     }
-    if (more > 0)
-        tfs_buf_printf(&names, " and %zu more", more);
-    tfs_buf_add_text(&names, named + more == 1 ? " is not kept" : " are not kept");
-    tfs_buf_u8(&names, 0);
-    if (named > 0 && !names.failed)
-        say_left(s, (const char *)names.data, true);
-    tfs_buf_release(&names);
+    say_names(s, &n, " is not kept", " are not kept", 0);
 }
 
 static bool differs(const struct tfs_branch *branch)
@@ -289,48 +316,71 @@ static bool differs(const struct tfs_branch *branch)
     return !tfs_doc_same(tfs_store_saved(branch->store), tfs_store_shown(branch->store));
 }
 
-/* The newest of each path. */
-static int add_rejected(void *arg, const char *path, struct tfs_span bytes)
-{
-    const int result = tfs_apart_add(arg, path, bytes);
+/* Refused texts on their way out. */
+struct keeping {
+    const struct tfs_rejected *rejected;
+    struct tfs_apart *apart; /* NULL: they go nowhere */
+    size_t kept;
+    bool texts; /* there is something to be kept */
+    struct naming lost;
+};
 
-    return result == -EEXIST ? 0 : result;
+static int keep_one(void *arg, const char *path, struct tfs_span bytes)
+{
+    struct keeping *k = arg;
+    const bool goes = bytes.size > 0 && k->apart != NULL;
+    const int result = goes ? tfs_apart_add(k->apart, path, bytes) : 0;
+
+    k->texts = k->texts || bytes.size > 0;
+    if (goes && result == 0)
+        k->kept++;
+    else if (names_next(&k->lost))
+        tfs_buf_add_text(&k->lost.names, path);
+    return result;
+}
+
+static int keep_each(struct keeping *k, struct tfs_apart *apart)
+{
+    tfs_buf_release(&k->lost.names);
+    *k = (struct keeping){.rejected = k->rejected, .apart = apart};
+    return tfs_rejected_each(k->rejected, keep_one, k);
 }
 
 static int fill(void *arg, struct tfs_apart *apart)
 {
-    const struct tfs_session *s = arg;
-
-    return tfs_rejected_each(&s->rejected, add_rejected, apart);
+    return keep_each(arg, apart);
 }
 
-static int count_one(void *arg, const char *path, struct tfs_span bytes)
+static void say_kept(struct tfs_session *s, size_t kept, const char *directory)
 {
-    (void)path;
-    (void)bytes;
-    ++*(size_t *)arg;
-    return 0;
+    char *said = NULL;
+
+    if (tfs_print(&said, "%zu refused text%s kept in %s", kept, kept == 1 ? " is" : "s are",
+                  directory) >= 0)
+        say_left(s, said, true);
+    free(said);
 }
 
 /* Texts that were refused go to NAME.rejected-DATE/. Were there any? */
 static bool keep_rejected(struct tfs_session *s)
 {
-    size_t count = 0;
-    char *directory = NULL, *said = NULL;
+    struct keeping k = {.rejected = &s->rejected};
+    char *directory = NULL;
+    int result = 0;
 
-    (void)tfs_rejected_each(&s->rejected, count_one, &count);
-    if (count == 0)
+    if (tfs_rejected_is_empty(&s->rejected))
         return false;
-    const int result = tfs_apart_store(s->branches[0].save, "rejected", true, fill, s, &directory);
-    const char *kept = directory == NULL ? "not kept: "
-                       : result < 0      ? "kept in part, writing failed: "
-                                         : "kept in ";
-    if (tfs_print(&said, "%zu refused text%s %s%s", count, count == 1 ? " is" : "s are", kept,
-                  directory != NULL ? directory : strerror(-result)) >= 0)
-        say_left(s, said, true);
-    free(said);
+    (void)keep_each(&k, NULL);
+    if (k.texts)
+        result = tfs_apart_store(s->branches[0].save, "rejected", true, fill, &k, &directory);
+    if (directory == NULL)
+        (void)keep_each(&k, NULL);
+    else
+        say_kept(s, k.kept, directory);
+    const bool any = k.kept > 0 || k.lost.named > 0;
+    say_names(s, &k.lost, " was refused and is not kept", " were refused and are not kept", result);
     free(directory);
-    return true;
+    return any;
 }
 
 /* What became of edits that are not in the save. */
