@@ -201,10 +201,20 @@ START_TEST(one_region_read_alone_is_not_shown_edits_that_are_not_its_own)
 }
 END_TEST
 
+/* A journal with this record. */
+static void make_journal(const char *beside, struct tfs_hash hash, struct tfs_buf *record)
+{
+    struct tfs_journal *journal = NULL;
+
+    ck_assert_int_eq(
+        tfs_journal_create(beside, &save->st, hash, NULL, tfs_buf_span(record), &journal, &err), 0);
+    tfs_journal_close(journal);
+    tfs_buf_release(record);
+}
+
 /* A journal of `edit`, which is made of `save`. */
 static void leave_record(void)
 {
-    struct tfs_journal *journal = NULL;
     struct tfs_buf record = {0};
     struct timespec now;
 
@@ -214,12 +224,8 @@ static void leave_record(void)
     ck_assert_int_eq(tfs_record_make(save, save->doc, NULL, doc, now, &record, &err), 0);
     tfs_doc_unref(doc);
     char *beside = tfs_journal_beside(save);
-    ck_assert_int_eq(tfs_journal_create(beside, &save->st, (struct tfs_hash){0}, NULL,
-                                        tfs_buf_span(&record), &journal, &err),
-                     0);
+    make_journal(beside, (struct tfs_hash){0}, &record);
     free(beside);
-    tfs_journal_close(journal);
-    tfs_buf_release(&record);
 }
 
 /* A region file that somebody put beside regions/, and takes away again. */
@@ -263,6 +269,63 @@ START_TEST(journal_of_an_earlier_version_and_a_later_one_are_both_brought_in)
         ck_assert(second != NULL && strncmp(notice, second + 2, 6) == 0);
     }
     ck_assert(!exists(JOURNAL) && !exists(EARLIER));
+}
+END_TEST
+
+#define ALONE REGIONS ".region_0_0_0.cosmicreach.terrainfs-journal"
+
+/* A zone, and a journal of its region 0 as version 0.1 left it, which opened that as a save of its
+ * own. */
+static void leave_alone(void)
+{
+    struct tfs_buf record = {0};
+    struct tfs_hash hash;
+    struct stat st;
+
+    make_zone();
+    open_only("zone", TFS_LOCK_NONE);
+    ck_assert_int_eq(tfs_edit_open(save->doc, &edit, &err), 0);
+    put_text("chunks/0_0_0/voxels.csv", "x,y,z,block\n3,1,2,base:gold\n");
+    struct tfs_doc *doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    ck_assert_int_eq(tfs_record_make_foreign(save, save->doc, doc, false, (struct timespec){1, 0},
+                                             &record, &err),
+                     0);
+    tfs_doc_unref(doc);
+    ck_assert_int_eq(save->container->journal->hash(save, (struct tfs_key){0}, &hash, &st, &err),
+                     0);
+    make_journal(scratch_path(region_name(0)), hash, &record);
+    ck_assert(exists(ALONE));
+}
+
+START_TEST(journal_of_one_region_that_an_earlier_version_left_is_brought_in_with_the_zone)
+{
+    bool cut = true;
+
+    for (int n = 0; cut; n++) {
+        leave_alone();
+        cut = killed(act_recover, n);
+        for (int i = 0; i < 3; i++) {
+            open_only(i == 1 ? region_name(0) : "zone", i < 2 ? TFS_LOCK_NONE : TFS_LOCK_EXCLUSIVE);
+            ck_assert_int_eq(tfs_recover(save, notice, &err), 0);
+            ck_assert_msg(is_gold("chunks/0_0_0/voxels.csv"), "step %d, %d: %s", n, i, notice);
+        }
+        ck_assert(!exists(ALONE) && !exists(JOURNAL) && !is_aside());
+        open_zone(TFS_LOCK_NONE);
+        ck_assert_str_eq(notice, "");
+        ck_assert(is_gold("chunks/0_0_0/voxels.csv") && !is_gold("chunks/-16_0_0/voxels.csv"));
+    }
+}
+END_TEST
+
+START_TEST(journal_of_one_region_that_the_game_changed_since_is_set_aside)
+{
+    leave_alone();
+    make_region(0, "base:game");
+    open_zone(TFS_LOCK_EXCLUSIVE);
+    ck_assert(is_block("chunks/0_0_0/voxels.csv", "base:game"));
+    ck_assert_ptr_nonnull(strstr(notice, "another program changed"));
+    ck_assert(!exists(ALONE) && is_aside());
 }
 END_TEST
 
@@ -585,6 +648,9 @@ static Suite *zone_journal_suite(void)
     tcase_add_test(tcase, one_region_read_alone_is_not_shown_edits_that_are_not_its_own);
     tcase_add_test(tcase, journal_is_found_when_a_region_came_beside_the_folder_while_it_was_made);
     tcase_add_test(tcase, journal_of_an_earlier_version_and_a_later_one_are_both_brought_in);
+    tcase_add_test(tcase,
+                   journal_of_one_region_that_an_earlier_version_left_is_brought_in_with_the_zone);
+    tcase_add_test(tcase, journal_of_one_region_that_the_game_changed_since_is_set_aside);
     tcase_add_test(tcase, journal_of_another_zone_is_set_aside_whatever_the_zone_holds);
     tcase_add_loop_test(
         tcase, zone_journal_with_two_names_or_open_to_more_users_is_named_and_left_alone, 0, 2);

@@ -139,11 +139,10 @@ static bool directory(const struct tfs_facts *facts, unsigned i, char path[TFS_F
 
 static bool region_key(const char *path, struct tfs_key *region)
 {
-    const char *at = path + sizeof(LOD) - 1;
+    const char *at = strncmp(path, LOD, sizeof(LOD) - 1) == 0 ? path + sizeof(LOD) - 1 : NULL;
     int64_t lod;
 
-    if (strncmp(path, LOD, sizeof(LOD) - 1) != 0 ||
-        !tfs_decimal_take(&at, '/', 0, TFS_GODOT_LODS - 1, &lod) ||
+    if (at == NULL || !tfs_decimal_take(&at, '/', 0, TFS_GODOT_LODS - 1, &lod) ||
         !tfs_godot_region_name_parse(at, region))
         return false;
     region->group = (uint32_t)lod;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "formats/containers/folder.h"
 
 #define FILES_MAX ((size_t)1 << 20)
 
@@ -25,6 +26,15 @@ static int add_file(struct tfs_recover_files *files, struct tfs_key key, struct 
     files->files = grown;
     grown[files->count++] = (struct tfs_recover_file){.key = key};
     return 0;
+}
+
+/* A file that was alone had no group: of those of others nothing is taken. */
+bool tfs_recover_is_alone(const struct tfs_save *save, const char *beside, struct tfs_key *file)
+{
+    const struct tfs_folder_kind *kind = save->container->files;
+
+    *file = (struct tfs_key){0};
+    return kind != NULL && kind->key(beside + strlen(save->path) + 1, file) && file->group == 0;
 }
 
 /* Those that the save shows. */
@@ -62,8 +72,6 @@ static int list_files(const struct tfs_save *save, const struct tfs_journal_text
 {
     size_t settled = 0;
 
-    if (!tfs_container_has_files(save->container))
-        return add_file(files, (struct tfs_key){0}, err);
     for (size_t i = 0; i < text->count && err->code == 0; i++) {
         if (text->records[i].kind == TFS_JOURNAL_EDIT)
             add_named(save, files, text->records[i].payload, err);
@@ -154,36 +162,40 @@ static void check_file(struct tfs_recover_files *files, struct tfs_span payload,
         check_wrote(find(files, wrote.key), wrote.hash, whole, mark);
 }
 
-/* Of a save that is one file the journal itself says what it began with. */
-static int check_records(const struct tfs_save *save, const struct tfs_journal_text *text,
+/* Of one file the journal itself says what it began with. */
+static int check_records(const struct tfs_journal_text *text, bool named,
                          struct tfs_recover_files *files, struct tfs_error *err)
 {
-    const bool several = tfs_container_has_files(save->container);
     size_t mark = 0;
 
-    if (!several)
+    if (!named)
         files->files->ours = holds(files->files, text->save);
     for (size_t i = 0; i < text->count && err->code == 0; i++) {
         const struct tfs_journal_record *record = &text->records[i];
         if (record->kind == TFS_JOURNAL_MARK)
             mark = i + 1;
-        else if (record->kind == TFS_JOURNAL_DONE && !several)
+        else if (record->kind == TFS_JOURNAL_DONE && !named)
             check_wrote(files->files, record->hash, true, mark);
-        else if (record->kind == TFS_JOURNAL_EDIT && several)
+        else if (record->kind == TFS_JOURNAL_EDIT && named)
             check_edit(files, record->payload, err);
-        else if (record->kind == TFS_JOURNAL_FILE && several)
+        else if (record->kind == TFS_JOURNAL_FILE)
             check_file(files, record->payload, mark);
     }
     return err->code;
 }
 
-int tfs_recover_files_read(struct tfs_save *save, const struct tfs_journal_text *text,
-                           struct tfs_recover_files *files, struct tfs_error *err)
+int tfs_recover_files_read(struct tfs_save *save, const char *beside,
+                           const struct tfs_journal_text *text, struct tfs_recover_files *files,
+                           struct tfs_error *err)
 {
     struct tfs_recover_files read = {0};
+    struct tfs_key file = {0};
+    const bool named =
+        tfs_container_has_files(save->container) && !tfs_recover_is_alone(save, beside, &file);
 
-    if (list_files(save, text, &read, err) == 0 && look_at_files(save, &read, err) == 0)
-        check_records(save, text, &read, err);
+    if ((named ? list_files(save, text, &read, err) : add_file(&read, file, err)) == 0 &&
+        look_at_files(save, &read, err) == 0)
+        check_records(text, named, &read, err);
     if (err->code < 0)
         tfs_recover_files_release(&read);
     else

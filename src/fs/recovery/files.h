@@ -27,9 +27,14 @@ struct tfs_recover_files {
     size_t count;
 };
 
+/* Is the journal beside that path of one of several files, as version 0.1 left them? Its records
+ * name no files. Sets *file then. */
+bool tfs_recover_is_alone(const struct tfs_save *save, const char *beside, struct tfs_key *file);
+
 /* EBADMSG: no journal of such a save; ESTALE: another program is changing it. */
-int tfs_recover_files_read(struct tfs_save *save, const struct tfs_journal_text *text,
-                           struct tfs_recover_files *files, struct tfs_error *err);
+int tfs_recover_files_read(struct tfs_save *save, const char *beside,
+                           const struct tfs_journal_text *text, struct tfs_recover_files *files,
+                           struct tfs_error *err);
 /* NULL: the journal does not name it. */
 const struct tfs_recover_file *tfs_recover_files_find(const struct tfs_recover_files *files,
                                                       struct tfs_key key);

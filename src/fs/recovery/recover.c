@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "formats/containers/folder.h"
 #include "formats/undo/undo.h"
 #include "fs/recovery/apply.h"
 #include "fs/recovery/foreign.h"
@@ -239,14 +240,32 @@ static int recover_beside(struct tfs_save *save, const char *beside, char *notic
     return result;
 }
 
-/* That of an earlier version goes first: what is written from now on is in the other one. */
+/* Those of version 0.1, which opened one of several files as a save of its own. */
+static int recover_alone(struct tfs_save *save, char *notice, struct tfs_error *err)
+{
+    struct tfs_facts *facts = tfs_facts_ref(save->doc->facts);
+    const struct tfs_folder_known *known = facts->folder;
+
+    for (size_t i = 0; known != NULL && i < known->files.count && err->code == 0; i++) {
+        char *file = save->container->journal->path(save, known->files.files[i]->key);
+        if (file == NULL)
+            tfs_fail_memory(err);
+        else if (tfs_journal_find(file, err) > 0)
+            recover_beside(save, file, notice, err);
+        free(file);
+    }
+    tfs_facts_unref(facts);
+    return err->code;
+}
+
+/* Those of an earlier version go first: what is written from now on is in the other one. */
 static int recover_both(struct tfs_save *save, char *notice, struct tfs_error *err)
 {
     char *beside = tfs_journal_beside(save), *earlier = NULL;
 
     if (beside == NULL)
         return tfs_fail_memory(err);
-    if (tfs_journal_earlier(save, &earlier, err) == 0 &&
+    if (recover_alone(save, notice, err) == 0 && tfs_journal_earlier(save, &earlier, err) == 0 &&
         (earlier == NULL || recover_beside(save, earlier, notice, err) == 0))
         recover_beside(save, beside, notice, err);
     free(earlier);

@@ -47,9 +47,11 @@ int tfs_recovery_skip_files(const struct tfs_recovery *r, struct tfs_span *paylo
                             struct tfs_error *err)
 {
     struct tfs_record_file *named = NULL;
+    struct tfs_key file;
     size_t count;
 
-    if (!tfs_container_has_files(r->save->container))
+    if (!tfs_container_has_files(r->save->container) ||
+        tfs_recover_is_alone(r->save, r->beside, &file))
         return 0;
     const int result = tfs_record_files(payload, &named, &count, err);
     free(named);
@@ -91,7 +93,7 @@ static int read_journal(struct tfs_recovery *r, struct tfs_error *err)
 static void look_at_files(struct tfs_recovery *r, struct tfs_error *err)
 {
     tfs_recover_files_release(&r->files);
-    if (tfs_recover_files_read(r->save, &r->text, &r->files, err) == -EBADMSG)
+    if (tfs_recover_files_read(r->save, r->beside, &r->text, &r->files, err) == -EBADMSG)
         tfs_error_reset(err);
 }
 

@@ -210,7 +210,8 @@ static void look_in_journal(struct tfs_store *store, struct tfs_recovery *journa
     *journal = (struct tfs_recovery){.save = store->save, .beside = store->journal_beside};
     if (store->journal != NULL &&
         tfs_journal_read(store->journal_beside, &store->st, &journal->text, &ignored) > 0)
-        (void)tfs_recover_files_read(store->save, &journal->text, &journal->files, &ignored);
+        (void)tfs_recover_files_read(store->save, store->journal_beside, &journal->text,
+                                     &journal->files, &ignored);
 }
 
 /* What is in a file now that had all edits up to that: of a journal that others removed or damaged,
