@@ -158,6 +158,48 @@ rm -r start/zones/base/mars world/zones/base/mars
 ln -s "$PWD/start/zones/base" world/zones/mod
 all 1 world "with a link to a folder of zones" 'its zones/mod is left out'
 
+# ---- thirty regions of all versions: each is in the zone what it is alone
+# chunks_of TREE WHAT: the chunks of all trees below `alone` are those of TREE.
+chunks_of() {
+    mkdir together && cp -r alone/*/tree/chunks/. together && diff -r together "$1/chunks" >out
+    ok "$2"
+    rm -r together
+}
+# edited TREE [NAME...]: a block of the first chunk, the second one is gone, the third one's copy is new.
+edited() {
+    local tree=$1 c
+    shift
+    for c in "$@"; do
+        set -- $c
+        sed -i '2s/,[^,]*$/,base:gold_block/' "$tree/chunks/$1/voxels.csv"
+        rm -r "$tree/chunks/$2"
+        cp -r "$tree/chunks/$3" "$tree/chunks/${3%%_*}_${4}_${3##*_}"
+    done
+}
+"$TOOLS/make_world" --mixed --regions 30 --chunks 3 thirty || exit 3
+zone=thirty/zones/base/earth
+run 0 "export of a zone of thirty regions" export "$zone" tree
+lists=() bad=
+for file in "$zone"/regions/*; do
+    name=${file##*/} && mkdir -p "alone/$name" && cp "$file" "alone/$name"
+    "$TFS" export "alone/$name/$name" "alone/$name/tree" || bad="$bad $name"
+    y=${name#region_*_} && y=${y%%_*}
+    lists+=("$(cd "alone/$name/tree/chunks" && echo * $((16 * y + 15)))")
+    edited "alone/$name/tree" "${lists[-1]}"
+    "$TFS" import --delete "alone/$name/tree" "alone/$name/$name" 2>/dev/null || bad="$bad $name"
+done
+[ "${#lists[@]}$bad" = 30 ]
+ok "each is exported, edited and stored alone$bad"
+edited tree "${lists[@]}"
+chunks_of tree "the zone had the chunks of all"
+run 0 "the same edits of the zone" import --delete tree "$zone"
+for file in "$zone"/regions/*; do
+    cmp "$file" "alone/${file##*/}/${file##*/}"
+done >out
+[ ! -s out ] && [ "$(ls "$zone/regions" | wc -l)" = 30 ]
+ok "make each region the file that it is alone"
+run 0 "check of it" check "$zone"
+
 # ---- terrains of a level
 "$TOOLS/make_level" --terrains 2 level && "$TFS" export -o views=voxels+arrays level terrains || exit 3
 array=terrains/terrains/theTerrain2/arrays/heights.npy
