@@ -134,6 +134,13 @@ run 0 "a chunk copied without raw.bin" import dir save
 "$TFS" cat save chunks/9_9_9/blocks.txt | cmp -s - dir/chunks/1_1_1/blocks.txt
 ok "has the blocks of the original"
 fresh
+mkdir dir/chunks/9_9_9
+cp dir/chunks/1_1_1/blocks.txt dir/chunks/9_9_9
+run 0 "a chunk of one file" import dir save
+! "$TFS" cat save chunks/9_9_9/lights/sky.txt >sky 2>err
+ok "has no optional file"
+says err 'the save has no such file' "because nobody wrote one"
+fresh
 cp -r dir/chunks/1_1_1 dir/chunks/9_9_9
 sed -i 's/base:dirt/base:clay/' dir/chunks/9_9_9/palette.txt
 run 1 "a copied chunk edited in one view" import dir save
