@@ -600,7 +600,7 @@ static int find_entry(const struct tfs_voxel_edit *e, uint32_t word, uint8_t *en
     if (wanted.data[0] == ENTRY_NUMBER)
         return tfs_fail(err, -EBADMSG, "%s %u has a name on one side alone",
                         e->pool->kind->planes[0].name, wanted.data[1]);
-    return tfs_fail(err, -EBADMSG, "there is no such material in the palette");
+    return tfs_fail(err, -EBADMSG, "the palette has no such %s", e->pool->kind->planes[0].name);
 }
 
 static int words_as_entries(const struct tfs_voxel_edit *e, unsigned width, uint64_t *value,
