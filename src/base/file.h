@@ -112,12 +112,12 @@ struct tfs_taking; /* what tfs_replacement_take needs */
 
 /* The keeper of files that are replaced. */
 struct tfs_keeper {
-    /* Called right before the rename. `old` (fd -1: there is none) is at `path` in `directory`.
-     * `new` is the file that takes its place; its ctime will be another one. NULL: none does. The
-     * keeper may give the old file a second name; that moves its ctime, so it updates old->st. A
-     * failure ends the replacement. */
-    int (*before)(struct tfs_keeper *keeper, const char *path, int directory,
-                  struct tfs_file_handle *old, const struct stat *new, struct tfs_error *err);
+    /* Called right before the rename. `old` (fd -1: there is none) is at `path`. `new` is the file
+     * that takes its place; its ctime will be another one. NULL: none does. The keeper may give the
+     * old file a second name; that moves its ctime, so it updates old->st. A failure ends the
+     * replacement. */
+    int (*before)(struct tfs_keeper *keeper, const char *path, struct tfs_file_handle *old,
+                  const struct stat *new, struct tfs_error *err);
 };
 
 /* Calls tfs_replacement_take once, holding the lock of those who read the old or the new file. The

@@ -382,7 +382,7 @@ static int keep_old(struct tfs_keeper *keeper, int directory, const char *path,
 {
     if (keeper == NULL)
         return 0;
-    if (keeper->before(keeper, path, directory, old, new, err) < 0)
+    if (keeper->before(keeper, path, old, new, err) < 0)
         return err->code;
     return check_old(directory, path, old, err);
 }

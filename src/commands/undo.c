@@ -19,6 +19,7 @@ struct undo {
     struct tfs_cli *cli;
     const char *name; /* as the user wrote it */
     char *path;
+    const struct tfs_container *container; /* NULL: what is there is no save */
     struct tfs_undo_options options;
     struct tfs_versions list;
 };
@@ -53,7 +54,7 @@ static int find_save(struct undo *u, bool lists, struct tfs_error *err)
 {
     struct tfs_error why = {0};
 
-    if (tfs_save_find(u->name, NULL, u->cli->options.format, NULL, &u->path, &why) == 0)
+    if (tfs_save_find(u->name, NULL, u->cli->options.format, &u->container, &u->path, &why) == 0)
         return 0;
     u->path = why.code == -ENOMEM ? NULL : realpath(u->name, NULL);
     if (u->path == NULL && why.code == -ENOENT && lists)
@@ -79,11 +80,10 @@ static enum tfs_status list(const struct undo *u)
 
     for (size_t i = 0; i < u->list.count && !status; i++) {
         const struct tfs_version *version = &u->list.items[i];
-        size_t files;
-        const uint64_t size = tfs_version_size(version, &files);
         status = tfs_cli_print_line(u->cli, "%s  %zu file%s, %" PRIu64 " bytes%s  %s/files",
-                                    date_of(version->time, date), files, files == 1 ? "" : "s",
-                                    size, version->undoes != 0 ? " (undone)" : "", version->path);
+                                    date_of(version->time, date), version->count,
+                                    version->count == 1 ? "" : "s", tfs_version_size(version),
+                                    version->undoes != 0 ? " (undone)" : "", version->path);
     }
     if (u->list.unread > 0 && !status)
         status = tfs_cli_print_line(u->cli, "%zu of terrainfs 0.1, or damaged  %s/*/files",
@@ -138,15 +138,14 @@ static enum tfs_status swap_files(const struct undo *u, bool force)
 /* Within the save itself: a program that has it open sees one transaction. */
 static int restore(const struct undo *u, struct tfs_save *save, bool force, struct tfs_error *err)
 {
-    char *from;
+    const struct tfs_version *next = u->list.next;
 
-    if (!tfs_container_is_database(save->container))
-        return tfs_fail(err, -EINVAL, "is no database, but what is kept of it is one");
-    if (tfs_version_check(u->path, u->list.next, u->list.redo, force, err) < 0)
+    if (tfs_undo_check(u->path, &u->list, force, err) < 0)
         return err->code;
-    if (u->list.next->count != 1)
-        return tfs_fail(err, -EBADMSG, "the list of its earlier version is damaged");
-    if (tfs_print(&from, "%s/files/%s", u->list.next->path, u->list.next->files[0].path) < 0)
+    if (next->count != 1)
+        return tfs_fail(err, -EBADMSG, "what is kept of it is no database");
+    char *from = tfs_version_kept(next, next->files[0].path);
+    if (from == NULL)
         return tfs_fail_memory(err);
     tfs_rows_restore(save, from, err);
     free(from);
@@ -159,15 +158,14 @@ static enum tfs_status swap_database(const struct undo *u, bool force)
     struct tfs_error err = {0};
     struct tfs_save *save = NULL;
 
-    if (u->options.when != TFS_UNDO_NEVER)
-        options.undo = (struct tfs_undo_options){TFS_UNDO_REDO, u->options.directory, true,
-                                                 u->list.next->number};
+    options.undo.databases = true;
+    options.undo.undoes = u->list.next->number;
     if (tfs_save_open(u->path, u->cli->options.format, &options, &save, &err) == 0)
         restore(u, save, force, &err);
     tfs_save_close(save);
     if (err.code < 0)
         return tfs_cli_report(u->cli, u->name, &err);
-    tfs_undo_remove(u->list.next->path);
+    (void)tfs_undo_remove(u->list.next->path);
     return say_done(u, 1);
 }
 
@@ -182,13 +180,14 @@ static enum tfs_status run(struct undo *u)
     enum tfs_status status = lists ? TFS_STATUS_DONE : settle_journal(u);
     if (status)
         return status;
-    if (tfs_versions_read(u->path, &u->options, &u->list, &err) < 0)
+    if (tfs_versions_read(u->path, &u->options, false, &u->list, &err) < 0)
         return tfs_cli_report(u->cli, u->name, &err);
     if (lists)
         return list(u);
     if (u->list.next == NULL)
         return say_none(u);
-    return u->list.next->kind == TFS_UNDO_DATABASE ? swap_database(u, force) : swap_files(u, force);
+    return u->container != NULL && tfs_container_is_database(u->container) ? swap_database(u, force)
+                                                                           : swap_files(u, force);
 }
 
 /* Each save of a world is a save of its own. */

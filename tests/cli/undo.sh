@@ -49,7 +49,7 @@ count_is 1 "going to and fro keeps one version"
 # ---- what it says ------------------------------------------------------------------------------
 fresh
 run 0 "--list lists" undo --list save
-says out "^20.* 1 file, $(stat -c %s old) bytes  /.*/1/files\$" "--list has date, files, bytes and directory"
+says out "^20.* 1 file, $(stat -c %s old) bytes  /.*/1-0/files\$" "--list has date, files, bytes and directory"
 cmp -s "$(sed 's/.*  //' out)/save" old
 ok "the file in the directory is the earlier version"
 region other
@@ -85,27 +85,12 @@ count_is 0 "nothing is kept"
 fresh
 kept=$(versions)/files/save
 cp "$kept" good
-printf 'x' | dd of="$kept" bs=1 seek=30 conv=notrunc 2>/dev/null
-run 1 "a damaged version" undo save
-says err 'save: its earlier version is damaged' "that is said"
-same save new "a damaged version is not used"
 rm "$kept"
-run 1 "a version without its file" undo save
-says err 'was not kept to the end' "that is said"
-ln -s good "$kept"
-run 1 "a version with a link in it" undo save
+run 3 "a version without its file" undo save
+same save new "nothing comes in its place"
+ln -s "$PWD/good" "$kept"
+run 3 "a version with a link in it" undo save
 same save new "a link is not followed"
-
-fresh
-region another --seed 9
-"$TFS" cat another chunks/$chunk/voxels.csv | sed "2s/,[^,]*\$/,base:two/" >text
-"$TFS" put another chunks/$chunk/voxels.csv <text 2>err
-from=$(dirname "$(dirname "$(find "$undo" -path '*/files/another')")")
-to=$(dirname "$(dirname "$(find "$undo" -path '*/files/save')")")
-rm -r "$to" && cp -rp "$from" "$to"
-run 1 "versions of another save" undo save
-says err 'no earlier version of it is kept' "they are not this save's"
-same save new "another save's version does not come in its place"
 
 fresh
 (
@@ -158,7 +143,7 @@ for gone in 'rm save' 'mv save renamed'; do
     [ ! -e save ]
     ok "and nothing is put there"
     run 0 "--list behind $gone" undo --list save
-    says out "^20.* 1 file, $(stat -c %s old) bytes  /.*/1/files\$" "lists"
+    says out "^20.* 1 file, $(stat -c %s old) bytes  /.*/1-0/files\$" "lists"
     same "$(sed 's/.*  //' out)/save" old "and there it is"
 done
 run 1 "a save that was renamed" undo renamed
@@ -195,7 +180,7 @@ for name in a b c d e f g; do
     edit "$name"
 done
 count_is 5 "five versions are kept"
-[ "$(basename "$(versions | head -n 1)")" = 4 ]
+[ "$(basename "$(versions | head -n 1)")" = 4-0 ]
 ok "the oldest went"
 
 # ---- where -------------------------------------------------------------------------------------
@@ -232,7 +217,7 @@ rm "$XDG_STATE_HOME/terrainfs"
 mkdir "$XDG_STATE_HOME/terrainfs"
 chmod 777 "$XDG_STATE_HOME/terrainfs"
 edit three
-says err 'is not ours alone' "a directory that others may write to is told"
+says err 'or not ours alone' "a directory that others may write to is told"
 [ -z "$(ls "$XDG_STATE_HOME/terrainfs")" ]
 ok "and is not used"
 rmdir "$XDG_STATE_HOME/terrainfs"
@@ -271,7 +256,7 @@ ok "and is what it was"
 
 # What terrainfs 0.1 kept has another list.
 fresh
-(cd "$(versions)" && rm list && echo 'terrainfs undo 1' >manifest)
+(cd "$(versions)" && rm list && echo 'terrainfs undo 1' >manifest && mv "$PWD" "${PWD%-0}")
 run 1 "a version that terrainfs 0.1 kept" undo save
 run 0 "is listed" undo --list save
 says out '^1 of terrainfs 0.1, or damaged  /.*files$' "with where its files are"

@@ -518,12 +518,12 @@ struct slow_keeper {
     void (*save)(const char *name, const char *text);
 };
 
-static int before_slowly(struct tfs_keeper *keeper, const char *path, int directory,
-                         struct tfs_file_handle *old, const struct stat *new, struct tfs_error *why)
+static int before_slowly(struct tfs_keeper *keeper, const char *path, struct tfs_file_handle *old,
+                         const struct stat *new, struct tfs_error *why)
 {
     struct slow_keeper *slow = (struct slow_keeper *)keeper;
 
-    (void)path, (void)directory, (void)old, (void)new, (void)why;
+    (void)path, (void)old, (void)new, (void)why;
     if (slow->save == NULL)
         ck_assert_int_eq(unlink(scratch_path("save")), 0);
     else

@@ -80,17 +80,9 @@ static void save_free(struct tfs_save *save)
 /* A program that may write keeps what it replaces. */
 static int open_keeper(struct tfs_save *save, struct tfs_error *err)
 {
-    struct tfs_undo_options options = save->options.undo;
-    enum tfs_undo_kind kind = TFS_UNDO_FILE;
-    struct stat st;
-
-    if (options.when == TFS_UNDO_NEVER || !tfs_save_is_locked(save))
+    if (save->options.undo.when == TFS_UNDO_NEVER || !tfs_save_is_locked(save))
         return 0;
-    if (tfs_container_is_database(save->container))
-        kind = TFS_UNDO_DATABASE;
-    else if (stat(save->path, &st) == 0 && S_ISDIR(st.st_mode))
-        kind = TFS_UNDO_FOLDER;
-    return tfs_undo_open(save->path, kind, &options, &save->keeper, err);
+    return tfs_undo_open(save->path, &save->options.undo, &save->keeper, err);
 }
 
 /* Of a save that is gone, or is none any more: its journal may be there all the same. */

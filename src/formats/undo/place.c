@@ -7,7 +7,6 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,6 @@
 #include "formats/undo/versions.h"
 
 #define NAME_KEPT 200 /* bytes of a save's name in that of its directory */
-#define NAME_SIZE 256
 
 char *tfs_undo_join(const char *a, const char *b)
 {
@@ -31,44 +29,39 @@ char *tfs_undo_join(const char *a, const char *b)
 /* ---- the directory of a save ----------------------------------------------------------------- */
 
 /* One that nobody else may write to, and no link. */
-static int check_ours(const char *path, const char *name, struct tfs_error *err)
+static int check_ours(const char *path, bool make, struct tfs_error *err)
 {
     struct stat st;
 
-    if (lstat(path, &st) < 0)
-        return tfs_fail(err, -errno, "the directory %s of earlier versions cannot be looked at: %s",
-                        name, strerror(errno));
-    if (!S_ISDIR(st.st_mode))
-        return tfs_fail(err, -EPERM, "the directory %s of earlier versions is a link or a file",
-                        name);
-    if (st.st_uid != geteuid() || (st.st_mode & 022) != 0)
-        return tfs_fail(err, -EPERM, "the directory %s of earlier versions is not ours alone",
-                        name);
+    if ((make && mkdir(path, 0700) < 0 && errno != EEXIST) || lstat(path, &st) < 0)
+        return tfs_fail(err, -errno, "the directory %s of earlier versions cannot be used: %s",
+                        path, strerror(errno));
+    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022) != 0)
+        return tfs_fail(err, -EPERM,
+                        "the directory %s of earlier versions is a link or not ours alone", path);
     return 0;
 }
 
-/* Goes from *path, which is freed, to a directory of ours in it. */
-static int enter(char **path, const char *name, bool make, struct tfs_error *err)
+/* From the top to the bottom, so that nothing is made behind a link; what lies above `at` is the
+ * user's. */
+static int check_all(char *path, size_t at, bool make, struct tfs_error *err)
 {
-    char *below = tfs_undo_join(*path, name);
-
-    free(*path);
-    *path = below;
-    if (below == NULL)
-        return tfs_fail_memory(err);
-    if (make && mkdir(below, 0700) < 0 && errno != EEXIST)
-        return tfs_fail(err, -errno, "the directory %s of earlier versions cannot be made: %s",
-                        name, strerror(errno));
-    return check_ours(below, name, err);
+    for (char *slash = path + at; slash != NULL && err->code == 0;) {
+        slash = strchr(slash + 1, '/');
+        if (slash != NULL)
+            *slash = '\0';
+        check_ours(path, make, err);
+        if (slash != NULL)
+            *slash = '/';
+    }
+    return err->code;
 }
 
 /* In the directory that was asked for, or where programs keep their state. */
-static int find_place(const char *save, const struct tfs_undo_options *options, bool make,
-                      char **place, struct tfs_error *err)
+int tfs_undo_place(const char *save, const struct tfs_undo_options *options, bool make,
+                   char **place, struct tfs_error *err)
 {
-    const char *last = strrchr(save, '/') == NULL ? save : strrchr(save, '/') + 1;
     char *state = options->directory != NULL ? strdup(options->directory) : tfs_state_directory();
-    char own[NAME_SIZE];
 
     if (state == NULL)
         return errno == ENOENT ? tfs_fail(err, -ENOENT, "there is no home") : tfs_fail_memory(err);
@@ -76,33 +69,16 @@ static int find_place(const char *save, const struct tfs_undo_options *options, 
         tfs_file_make_parents(state, 0700);
         (void)mkdir(state, 0700);
     }
-    *place = realpath(state, NULL);
-    if (*place == NULL)
-        tfs_fail(err, -errno, "%s cannot be opened: %s", state, strerror(errno));
+    if (tfs_print(place, "%s/terrainfs/undo/%.*s-%016jx", state, NAME_KEPT, strrchr(save, '/') + 1,
+                  (uintmax_t)tfs_checksum(tfs_span_of(save), 0)) < 0)
+        tfs_fail_memory(err);
+    else
+        check_all(*place, strlen(state), make, err);
     free(state);
-    snprintf(own, sizeof(own), "%.*s-%016jx", NAME_KEPT, last,
-             (uintmax_t)tfs_checksum(tfs_span_of(save), 0));
-    return err->code < 0 || enter(place, "terrainfs", make, err) < 0 ||
-                   enter(place, "undo", make, err) < 0
-               ? err->code
-               : enter(place, own, make, err);
+    return err->code;
 }
 
-int tfs_undo_place(const char *save, const struct tfs_undo_options *options, bool make,
-                   char **place, struct tfs_error *err)
-{
-    struct tfs_error why = {0};
-    char *found = NULL;
-
-    if (find_place(save, options, make, &found, &why) == 0) {
-        *place = found;
-        return 1;
-    }
-    free(found);
-    return !make && why.code == -ENOENT ? 0 : tfs_fail(err, why.code, "%s", why.text);
-}
-
-/* ---- removal and limits ---------------------------------------------------------------------- */
+/* ---- all that is below a directory ----------------------------------------------------------- */
 
 typedef void (*found_fn)(void *arg, const char *path, const struct stat *st, unsigned depth);
 
@@ -115,10 +91,8 @@ static void walk(const char *path, unsigned depth, found_fn found, void *arg)
         return;
     DIR *dir = S_ISDIR(st.st_mode) ? opendir(path) : NULL;
     for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
         char *below = tfs_undo_join(path, entry->d_name);
-        if (below != NULL)
+        if (below != NULL && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             walk(below, depth + 1, found, arg);
         free(below);
     }
@@ -129,41 +103,23 @@ static void walk(const char *path, unsigned depth, found_fn found, void *arg)
 
 static void remove_one(void *arg, const char *path, const struct stat *st, unsigned depth)
 {
-    bool *removed = arg;
-
-    (void)st, (void)depth;
-    *removed = remove(path) == 0;
+    (void)arg, (void)st, (void)depth;
+    (void)remove(path);
 }
 
-/* First its name: what is cut later is no version. False: it is still there. */
-static bool remove_version(const char *version)
+/* First its name: what is cut later is no version, and the next removal takes it along. */
+bool tfs_undo_remove(const char *version)
 {
-    bool removed = false;
-    char *gone = NULL;
+    char *place = tfs_file_directory(version);
+    char *gone = place == NULL ? NULL : tfs_undo_join(place, "gone");
 
-    if (tfs_print(&gone, "%s" TFS_UNDO_GONE, version) > 0)
-        walk(rename(version, gone) == 0 ? gone : version, 0, remove_one, &removed);
+    if (gone != NULL) {
+        walk(gone, 0, remove_one, NULL);
+        walk(rename(version, gone) == 0 ? gone : version, 0, remove_one, NULL);
+    }
     free(gone);
-    return removed;
-}
-
-void tfs_undo_remove(const char *version)
-{
-    (void)remove_version(version);
-}
-
-static void sweep_one(void *arg, const char *path, const struct stat *st, unsigned depth)
-{
-    const size_t length = strlen(path), ending = strlen(TFS_UNDO_GONE);
-
-    (void)arg, (void)st;
-    if (depth == 1 && length > ending && strcmp(path + length - ending, TFS_UNDO_GONE) == 0)
-        (void)remove_version(path);
-}
-
-void tfs_undo_sweep(const char *place)
-{
-    walk(place, 0, sweep_one, NULL);
+    free(place);
+    return access(version, F_OK) < 0;
 }
 
 struct all {
@@ -175,28 +131,26 @@ struct all {
 
 static void look_at_one(void *arg, const char *path, const struct stat *st, unsigned depth)
 {
-    const struct timespec *time = &st->st_mtim;
     struct all *all = arg;
 
     all->size += S_ISREG(st->st_mode) ? (uint64_t)st->st_size : 0;
-    if (depth != 2 || (all->versions++ > 0 && !tfs_is_later(all->time, *time)))
+    if (depth != 2 || (all->versions++ > 0 && !tfs_is_later(all->time, st->st_mtim)))
         return;
     free(all->oldest);
     all->oldest = strdup(path);
-    all->time = *time;
+    all->time = st->st_mtim;
 }
 
-/* Removes the oldest of the versions in all directories of saves: whether it was to be, and is
- * gone. */
+/* Of the versions in all directories of saves, if they have more bytes: is one gone? */
 static bool remove_oldest(const char *base, uint64_t bytes)
 {
     struct all all = {0};
 
     walk(base, 0, look_at_one, &all);
-    const bool removed =
-        all.size > bytes && all.versions > 1 && all.oldest != NULL && remove_version(all.oldest);
+    const bool gone =
+        all.size > bytes && all.versions > 1 && all.oldest != NULL && tfs_undo_remove(all.oldest);
     free(all.oldest);
-    return removed;
+    return gone;
 }
 
 void tfs_undo_limit(const char *place, uint64_t bytes)
@@ -208,17 +162,34 @@ void tfs_undo_limit(const char *place, uint64_t bytes)
     free(base);
 }
 
-/* ---- copies ---------------------------------------------------------------------------------- */
-
-static int give_times(int to, const struct stat *from, struct tfs_error *err)
+static void sync_one(void *arg, const char *path, const struct stat *st, unsigned depth)
 {
-    if (futimens(to, (const struct timespec[2]){from->st_atim, from->st_mtim}) < 0)
-        tfs_fail_errno(err, "the copy cannot have its times");
-    return err->code;
+    struct tfs_error ignored = {0};
+
+    (void)arg, (void)depth;
+    if (S_ISDIR(st->st_mode))
+        (void)tfs_directory_settle(path, &ignored);
 }
 
+void tfs_undo_sync(const char *version)
+{
+    char *place = tfs_file_directory(version);
+    char *base = place == NULL ? NULL : tfs_file_directory(place);
+    struct tfs_error ignored = {0};
+
+    walk(version, 0, sync_one, NULL);
+    if (base != NULL) {
+        (void)tfs_directory_settle(place, &ignored);
+        (void)tfs_directory_settle(base, &ignored);
+    }
+    free(base);
+    free(place);
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
 int tfs_undo_copy_file(const struct tfs_file_handle *from, const char *target,
-                       struct tfs_file_handle *old, struct tfs_keeper *keeper, bool times,
+                       struct tfs_file_handle *old, struct tfs_keeper *keeper,
                        struct tfs_error *err)
 {
     struct tfs_replacement r;
@@ -227,7 +198,7 @@ int tfs_undo_copy_file(const struct tfs_file_handle *from, const char *target,
         return err->code;
     r.keeper = keeper;
     if ((old->fd < 0 && tfs_replacement_give_all(&r, from, err) < 0) ||
-        tfs_replacement_copy(&r, from, err) < 0 || (times && give_times(r.fd, &from->st, err) < 0))
+        tfs_replacement_copy(&r, from, err) < 0)
         tfs_replacement_cancel(&r);
     else
         tfs_replacement_finish(&r, old, err);

@@ -5,7 +5,7 @@
  * (base/file.h), and the keeper keeps what it replaces. So there is always the old file or the new
  * one. Files are put back in the reverse of the order in which they were kept: a block that moved
  * from one file to another is in both, then, if the power fails between the two. The version goes
- * last; one that is still there, with a newer one that undoes it, was cut and is finished.
+ * last; one that is still there, with a newer one that undoes it, was cut and is put back again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static int copy_back(struct swap *s, const struct tfs_undo_file *file, const cha
     if (path == NULL)
         return tfs_fail_memory(err);
     if (tfs_file_open(path, false, &kept, err) == 0)
-        tfs_undo_copy_file(&kept, target, present, s->keeper, false, err);
+        tfs_undo_copy_file(&kept, target, present, s->keeper, err);
     tfs_file_close(&kept);
     free(path);
     return err->code;
@@ -66,7 +66,7 @@ static int put_back(struct swap *s, const struct tfs_undo_file *file, const char
     tfs_file_remove_strays(target); /* of an undo that was killed */
     if (present == &other && tfs_file_open(target, false, &other, &why) < 0 && why.code != -ENOENT)
         return tfs_fail(err, why.code, "%s", why.text);
-    if (file->was.ino != 0)
+    if (tfs_undo_was_there(file))
         copy_back(s, file, target, present, err);
     else if (present->fd >= 0)
         remove_file(s, target, present, err);
@@ -83,13 +83,10 @@ static int put_all_back(struct swap *s, struct tfs_error *err)
 
     for (size_t i = s->list.next->count; i-- > 0 && why.code == 0;) {
         const struct tfs_undo_file *file = &s->list.next->files[i];
-        char *target = tfs_undo_target(s->path, s->list.next->kind, file->path);
+        char *target = tfs_undo_target(s->path, file->path);
         if (target == NULL)
             return tfs_fail_memory(err);
-        /* An undo that failed may have put it there, and the disk not have heard of it. */
-        if ((tfs_version_is_back(s->path, s->list.next, s->list.redo, file)
-                 ? tfs_file_settle(target, &why)
-                 : put_back(s, file, target, &why)) < 0)
+        if (!tfs_undo_is_back(s->path, file) && put_back(s, file, target, &why) < 0)
             tfs_fail(err, why.code, "%s: %s", file->path, why.text);
         free(target);
     }
@@ -110,26 +107,23 @@ static int lock_save(struct swap *s, struct tfs_error *err)
     return tfs_lock_save(s->save.fd, s->path, err);
 }
 
+/* The version goes when what took its place is durable. */
 static int swap(struct swap *s, const struct tfs_undo_options *options, bool force,
                 struct tfs_error *err)
 {
     struct tfs_undo_options redo = *options;
-    char notice[TFS_ERROR_TEXT];
 
     if (s->list.next == NULL)
         return tfs_fail(err, -ENOENT, "no earlier version of it is kept");
-    if (tfs_version_check(s->path, s->list.next, s->list.redo, force, err) < 0)
+    if (tfs_undo_check(s->path, &s->list, force, err) < 0)
         return err->code;
-    redo.when = TFS_UNDO_REDO;
     redo.undoes = s->list.next->number;
-    if (options->when != TFS_UNDO_NEVER &&
-        tfs_undo_open(s->path, s->list.next->kind, &redo, &s->keeper, err) < 0)
+    if (options->when != TFS_UNDO_NEVER && tfs_undo_open(s->path, &redo, &s->keeper, err) < 0)
         return err->code;
-    if (put_all_back(s, err) == 0) {
-        (void)tfs_undo_settle(s->keeper, notice);
-        tfs_undo_remove(s->list.next->path);
-    }
+    put_all_back(s, err);
     tfs_undo_close(s->keeper);
+    if (err->code == 0)
+        (void)tfs_undo_remove(s->list.next->path);
     return err->code;
 }
 
@@ -138,7 +132,7 @@ int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool
 {
     struct swap s = {.path = path, .save.fd = -1};
 
-    if (lock_save(&s, err) == 0 && tfs_versions_read(path, options, &s.list, err) == 0)
+    if (lock_save(&s, err) == 0 && tfs_versions_read(path, options, false, &s.list, err) == 0)
         swap(&s, options, force, err);
     *files = s.files;
     tfs_versions_release(&s.list);

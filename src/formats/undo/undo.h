@@ -11,27 +11,25 @@
 
 #include "base/file.h"
 
-enum tfs_undo_kind { TFS_UNDO_FILE, TFS_UNDO_FOLDER, TFS_UNDO_DATABASE, TFS_UNDO_KINDS };
-
 enum tfs_undo_when {
     TFS_UNDO_NEVER,
     TFS_UNDO_MOUNT,   /* the first commit begins a version */
     TFS_UNDO_COMMAND, /* so it does, when the newest version is older than ten minutes */
-    TFS_UNDO_REDO,    /* `undo` itself: what cannot be kept is not replaced */
 };
 
 struct tfs_undo_options {
     enum tfs_undo_when when;
     const char *directory; /* that of the versions, absolute; NULL: the usual one */
     bool databases;        /* keep copies of these, too */
-    unsigned undoes;       /* REDO: the number of the version that is brought back */
+    unsigned undoes;       /* not 0, of `undo` itself: the number of the version that it brings
+                            * back; what cannot be kept is not replaced then */
 };
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
 /* The keeper of the save at `path`, which is absolute; options->directory must stay. NULL is legal
  * in the functions from here on. */
-int tfs_undo_open(const char *path, enum tfs_undo_kind kind, const struct tfs_undo_options *options,
+int tfs_undo_open(const char *path, const struct tfs_undo_options *options,
                   struct tfs_keeper **keeper, struct tfs_error *err);
 void tfs_undo_close(struct tfs_keeper *keeper);
 
@@ -59,18 +57,18 @@ void tfs_undo_wrote(struct tfs_keeper *keeper, const char *path, const struct st
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
 
-/* Which file it is; all 0: there is none. */
+#define TFS_UNDO_MARK 73
+
+/* Which file it is: its inode, its size and the time of its last change, as the list has them. */
 struct tfs_undo_mark {
-    uint64_t ino;
-    int64_t size;
-    struct timespec mtime;
+    char text[TFS_UNDO_MARK];
 };
 
 struct tfs_undo_file {
-    char *path; /* of a folder: in it; else in the directory of the save */
     struct tfs_undo_mark was;
     struct tfs_undo_mark wrote[2]; /* what we put in its place: noted before it is there, so that
                                     * the one before is known, too */
+    char *path;                    /* in the directory of the save */
     int64_t at;                    /* of its line in the list */
 };
 
@@ -78,7 +76,6 @@ struct tfs_version {
     unsigned number; /* grows */
     char *path;      /* of its directory */
     int64_t time;    /* when it was made, seconds */
-    enum tfs_undo_kind kind;
     unsigned undoes; /* of an undo: the number of the version that it brought back; else 0 */
     struct tfs_undo_file *files;
     size_t count;
@@ -87,29 +84,31 @@ struct tfs_version {
 
 /* All versions of one save, from the newest to the oldest. */
 struct tfs_versions {
-    char *place; /* their directory; NULL: there is none */
+    char *place; /* their directory */
     struct tfs_version *items;
     size_t count;
-    size_t unread; /* versions of 0.1, or damaged ones: their files are there */
+    size_t unread;   /* versions of 0.1, or damaged ones: their files are there */
+    unsigned number; /* the highest one of all these */
     /* What is brought back next: the newest that differs from the save, or the one that an undo
-     * which was cut was about to bring back; `redo`: what that undo kept. NULL: there is none. */
-    const struct tfs_version *next, *redo;
+     * which was cut was about to bring back. NULL: there is none. */
+    const struct tfs_version *next;
 };
 
-/* None is no failure. */
-int tfs_versions_read(const char *path, const struct tfs_undo_options *options,
+/* None is no failure. `make`: their directory is made. */
+int tfs_versions_read(const char *path, const struct tfs_undo_options *options, bool make,
                       struct tfs_versions *list, struct tfs_error *err);
 void tfs_versions_release(struct tfs_versions *list);
 
-/* Bytes of the files that it kept, and how many these are. */
-uint64_t tfs_version_size(const struct tfs_version *version, size_t *files);
+/* Bytes of the files that it kept. */
+uint64_t tfs_version_size(const struct tfs_version *version);
+/* Where a file was kept; to be freed. */
+char *tfs_version_kept(const struct tfs_version *version, const char *path);
 
 /* ---- going back ------------------------------------------------------------------------------ */
 
-/* Is the version whole, and the save as we left it (or `force`)? `redo`: what an undo of it kept
- * that was cut, or NULL. EBADMSG, ESTALE. */
-int tfs_version_check(const char *path, const struct tfs_version *version,
-                      const struct tfs_version *redo, bool force, struct tfs_error *err);
+/* Is the save as we left it? ESTALE: it is not, and there is no `force`. */
+int tfs_undo_check(const char *path, const struct tfs_versions *list, bool force,
+                   struct tfs_error *err);
 
 /* Puts the files of the next version into their places; what they replace is a new version that
  * takes its place. The save, a file or a folder, is locked meanwhile. *files: how many were put
@@ -118,6 +117,7 @@ int tfs_version_check(const char *path, const struct tfs_version *version,
  * removes the version. */
 int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool force,
                   size_t *files, struct tfs_error *err);
-void tfs_undo_remove(const char *version);
+/* False: it is still there. */
+bool tfs_undo_remove(const char *version);
 
 #endif
