@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Names that the save did not have: told, and listed as long as a chunk has them.
+# Names that the save did not have: told once.
 . "$(dirname "$0")/lib.sh"
 
 # The file with another name for $B.
@@ -12,14 +12,10 @@ told() {
     up
     with_name base:gold_blokc
     logged "^chunks/$C/voxels.csv: warning: names new to the save: base:gold_blokc$"
-    want grep -qx 'names-new: base:gold_blokc' "$M/info.txt"
     want cp -r "$M/chunks/$C" "$M/chunks/15_15_15"
     same 'lines in the log' "$(wc -l <"$M/.terrainfs/errors.log")" 1
     down
     "$TFS_BIN" cat "$S" palette.txt | grep -qx base:gold_blokc || note 'the name is not in the save'
-    up
-    wants_not grep -q names-new "$M/info.txt"
-    down
 }
 
 known_ones_are_not_told() {
@@ -29,22 +25,9 @@ known_ones_are_not_told() {
     with_name "$name"
     want grep -qF ",$name" "$M/chunks/$C/voxels.csv"
     wants_not [ -s "$M/.terrainfs/errors.log" ]
-    wants_not grep -q names-new "$M/info.txt"
     down
 }
 
-gone_with_their_chunks() {
-    up
-    with_name base:gold_blokc
-    want cp -r "$M/chunks/$C" "$M/chunks/15_15_15"
-    want rm -r "$M/chunks/$C"
-    want grep -qx 'names-new: base:gold_blokc' "$M/info.txt"
-    want rm -r "$M/chunks/15_15_15"
-    wants_not grep -q names-new "$M/info.txt"
-    down
-}
-
-try 'a name that is new to the save is told once, and listed' told
+try 'a name that is new to the save is told once' told
 try 'names that the save has are not told' known_ones_are_not_told
-try 'a new name is listed as long as a chunk has it' gone_with_their_chunks
 finish

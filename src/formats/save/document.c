@@ -203,7 +203,6 @@ int tfs_doc_clone(const struct tfs_doc *base, struct tfs_doc **doc, struct tfs_e
     clone->next_slot = base->next_slot;
     clone->facts = tfs_facts_ref(base->facts);
     clone->common = tfs_blob_ref(base->common);
-    clone->new_names = tfs_blob_ref(base->new_names);
     clone->area_numbers = tfs_area_numbers_ref(base->area_numbers);
     atomic_store(&clone->bounds, tfs_doc_bounds_ref(atomic_load(&base->bounds)));
     atomic_store(&clone->areas, tfs_doc_areas_ref(atomic_load(&base->areas)));
@@ -239,7 +238,6 @@ void tfs_doc_unref(struct tfs_doc *doc)
     for (size_t i = 0; i < doc->page_count; i++)
         freed += page_drop(doc->pages[i]);
     tfs_blob_unref(doc->common);
-    tfs_blob_unref(doc->new_names);
     tfs_facts_unref(doc->facts);
     tfs_area_numbers_unref(doc->area_numbers);
     tfs_doc_has_other_keys(doc);

@@ -127,7 +127,6 @@ struct tfs_doc {
     uint32_t next_slot;
     struct tfs_facts *facts;
     struct tfs_blob *common;                 /* what belongs to no chunk; NULL: nothing */
-    struct tfs_blob *new_names;              /* formats/views/new_names.h; NULL: there are none */
     _Atomic(struct tfs_doc_bounds *) bounds; /* NULL: nobody has asked for them yet */
     _Atomic(struct tfs_doc_areas *) areas;   /* the same */
     atomic_size_t found; /* the place of the chunk that was found last, or any other number */

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/print.h"
-#include "formats/views/new_names.h"
 #include "text/name.h"
 
 void tfs_info_line(struct tfs_buf *out, const char *key, const char *format, ...)
@@ -66,7 +65,6 @@ static void add_state(struct tfs_buf *out, const struct tfs_save *save, const st
     tfs_info_line(out, "read-only", "%s", why == NULL ? "no" : why);
     add_notes(out, doc->facts, TFS_NOTE_DAMAGED, "damaged");
     add_notes(out, doc->facts, TFS_NOTE_WARNING, "warning");
-    tfs_new_names_info(out, doc);
 }
 
 int tfs_info_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,

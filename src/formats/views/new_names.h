@@ -1,6 +1,5 @@
 /*
  * Names of voxels that edits brought into a save which had none like them: misspelt ones, mostly.
- * They are kept in the document (tfs_doc.new_names), so that the same document says the same.
  *
  * What a save had is found by looking through its chunks, each once, and only when an edit brings a
  * name that its own chunk did not have.
@@ -13,17 +12,14 @@
 /* How many chunks a mount looks through for one edit. */
 #define TFS_NEW_NAMES_LOOK 1024
 
-/* Sets after->new_names by what the step from `before` to it changed; nobody else has `after` yet.
- * Appends the names that this step brought, printed, with ", " between, to `brought`, and that
- * `look` chunks were not all of the save. One caller at a time for a save. */
-int tfs_new_names_find(struct tfs_save *save, const struct tfs_doc *before, struct tfs_doc *after,
-                       size_t look, struct tfs_buf *brought, struct tfs_error *err);
+/* Appends the names that the step from `before` to `after` brought, printed, with ", " between, to
+ * `brought`, and that `look` chunks were not all of the save. One caller at a time for a save. */
+int tfs_new_names_find(struct tfs_save *save, const struct tfs_doc *before,
+                       const struct tfs_doc *after, size_t look, struct tfs_buf *brought,
+                       struct tfs_error *err);
 
 /* How they are told. */
 #define TFS_NEW_NAMES_TEXT "warning: names new to the save: %.300s"
-
-/* The lines of info.txt; none where there is no such name. */
-void tfs_new_names_info(struct tfs_buf *out, const struct tfs_doc *doc);
 
 /* NULL is legal. */
 void tfs_known_names_free(struct tfs_known_names *known);
