@@ -292,12 +292,11 @@ END_TEST
 
 /* ---- heightmap-view.png ---------------------------------------------------------------------- */
 
-static void check_view(const char *low, const char *high, const uint8_t *shades, size_t count)
+static void check_view(const uint8_t *shades, size_t count)
 {
     struct tfs_png_shape shape = {.type = TFS_PNG_GREY8};
     struct tfs_buf png = {0}, samples = {0};
     struct tfs_error err = {0};
-    struct tfs_span said;
     unsigned bits;
 
     ck_assert_int_eq(tree_files_get(&t, "heightmap-view.png", &png), 0);
@@ -305,10 +304,6 @@ static void check_view(const char *low, const char *high, const uint8_t *shades,
     ck_assert_int_eq(tfs_png_read(tfs_buf_span(&png), &shape, &samples, &bits, &err), 0);
     for (size_t i = 0; i < count; i++)
         ck_assert_uint_eq(samples.data[i], shades[i]);
-    ck_assert(tfs_png_text_find(tfs_buf_span(&png), "low", &said));
-    ck_assert(tfs_span_equal(said, tfs_span_of(low)));
-    ck_assert(tfs_png_text_find(tfs_buf_span(&png), "high", &said));
-    ck_assert(tfs_span_equal(said, tfs_span_of(high)));
     tfs_buf_release(&samples);
     tfs_buf_release(&png);
 }
@@ -318,7 +313,7 @@ START_TEST(the_view_of_heights_goes_from_black_to_white)
     static const uint8_t shades[] = {1, 0, 128, 255, 0};
 
     open_chunk(BLOCKS("0,2,0 a:b", "2,7,0 a:b", "3,12,0 a:b"));
-    check_view("00003", "00013", shades, 5);
+    check_view(shades, 5);
     ck_assert(!tree_files_writable(&t, "heightmap-view.png"));
 }
 END_TEST
@@ -328,27 +323,7 @@ START_TEST(the_view_of_one_height_is_grey)
     static const uint8_t shades[] = {0, 128, 0};
 
     open_chunk(BLOCKS("1,5,0 a:b"));
-    check_view("00006", "00006", shades, 3);
-}
-END_TEST
-
-/* Two of 256 columns stand out. */
-START_TEST(the_view_of_heights_shows_the_ground_beside_a_tower_and_a_hole)
-{
-    static const uint8_t shades[] = {1, 128, 255, 255, 1};
-    struct tfs_buf rows = {0};
-
-    open_chunk(BLOCKS("0,0,0 a:b"));
-    tfs_buf_add_text(&rows, "x,y,z,block\n");
-    for (unsigned i = 0; i < 256; i++)
-        tfs_buf_printf(&rows, "%u,%u,%u,a:b\n", i % 16,
-                       i == 3   ? 15
-                       : i == 4 ? 0
-                                : 4 + i % 3,
-                       i / 16);
-    ck_assert_int_eq(tree_files_put(&t, "chunks/0_0_0/voxels.csv", tfs_buf_span(&rows)), 0);
-    tfs_buf_release(&rows);
-    check_view("00005", "00007", shades, 5);
+    check_view(shades, 3);
 }
 END_TEST
 
@@ -357,7 +332,7 @@ START_TEST(the_view_of_empty_columns_is_black)
     static const uint8_t shades[] = {0, 0};
 
     open_chunk(BLOCKS("0,0,0 base:air"));
-    check_view("00000", "00000", shades, 2);
+    check_view(shades, 2);
 }
 END_TEST
 
@@ -384,7 +359,6 @@ static Suite *picture_suite(void)
     tcase_add_test(map, the_map_cannot_be_written);
     tcase_add_test(map, the_view_of_heights_goes_from_black_to_white);
     tcase_add_test(map, the_view_of_one_height_is_grey);
-    tcase_add_test(map, the_view_of_heights_shows_the_ground_beside_a_tower_and_a_hole);
     tcase_add_test(map, the_view_of_empty_columns_is_black);
     LOOP(colours, alike, names_with_the_same_word_have_one_colour);
     LOOP(colours, words, words_of_the_table_are_found_with_and_without_a_tail);

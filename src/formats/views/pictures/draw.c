@@ -2,8 +2,7 @@
  * Columns -> heightmap.png, heightmap-view.png, map.png and their tiles, row by row.
  *
  * The view is 8-bit grey, because its numbers are not to be edited: 0 where a column is empty, else
- * 1 for `low` and below to 255 for `high` and above. Few columns are beyond them: one tower does
- * not make all else black. Its texts are padded, so that the size does not depend on them.
+ * 1 for the lowest to 255 for the highest.
  *
  * In the map colours are the voxels' own, and slopes are lit from the north-west. All arithmetic is
  * in integers: the picture is the same everywhere. Must not know games.
@@ -72,13 +71,22 @@ static int32_t slope_light(const struct tfs_pixel *pixel, const struct tfs_pixel
     return neighbour->height == 0 ? 0 : light[step + STEP_MAX];
 }
 
+/* Another program may have made a column higher since all were measured. */
+static int32_t tone_of(const struct tfs_picture *p, uint32_t height)
+{
+    const uint32_t count = p->high - p->low + 1;
+    const uint32_t down = height >= p->high ? 0 : height <= p->low ? count - 1 : p->high - height;
+
+    return HEIGHT_TONE / 2 - (int32_t)(HEIGHT_TONE * down / count);
+}
+
 /* Ground rising to the south-east faces the light; water has none of it. */
 static int32_t light_of(const struct tfs_picture *p, const struct tfs_pixel *pixel,
                         const struct tfs_pixel *above, const struct tfs_pixel *left)
 {
     if (pixel->water)
         return 256;
-    return LIGHT_PLAIN + p->tones[pixel->height] + slope_light(pixel, above) +
+    return LIGHT_PLAIN + tone_of(p, pixel->height) + slope_light(pixel, above) +
            (left != NULL ? slope_light(pixel, left) : 0);
 }
 
@@ -102,23 +110,6 @@ static void paint_map(const struct tfs_picture *p, const struct tfs_pixel *pixel
     }
 }
 
-/* Of all heights that the box can have: another program may have made a column higher since they
- * were measured. */
-static int set_tones(struct tfs_picture *p, struct tfs_error *err)
-{
-    const uint32_t most = (uint32_t)p->box.sy;
-    const uint32_t count = p->low > p->high ? 1 : p->high - p->low + 1;
-
-    p->tones = malloc(most + (size_t)1);
-    if (p->tones == NULL)
-        return tfs_fail_memory(err);
-    for (uint32_t i = 0; i <= most; i++) {
-        const uint32_t down = i >= p->high ? 0 : i <= p->low ? count - 1 : p->high - i;
-        p->tones[i] = (int8_t)(HEIGHT_TONE / 2 - (int32_t)(HEIGHT_TONE * down / count));
-    }
-    return 0;
-}
-
 /* ---- which picture --------------------------------------------------------------------------- */
 
 int64_t tfs_picture_origin_z(const struct tfs_picture_box *box)
@@ -134,23 +125,16 @@ static uint32_t scaled(uint64_t size, unsigned scale)
 static void set_shape(struct tfs_picture *p)
 {
     const struct tfs_picture_box *box = &p->box;
-    const bool heights = p->kind->type == TFS_PNG_GREY16, view = p->kind->type == TFS_PNG_GREY8;
-    const bool empty = p->low > p->high;
+    const bool heights = p->kind->type == TFS_PNG_GREY16;
     char *first = p->values[0], *second = p->values[1];
 
-    p->shape =
-        (struct tfs_png_shape){.width = scaled(box->sx, p->scale),
-                               .height = scaled(box->sz, p->scale),
-                               .type = p->kind->type,
-                               .texts = p->texts,
-                               .text_count = heights || view || p->reduced ? TFS_PICTURE_TEXTS : 0};
-    p->texts[0] = (struct tfs_png_text){heights ? "origin" : view ? "low" : "scale", first};
-    p->texts[1] = (struct tfs_png_text){heights ? "bottom" : view ? "high" : "origin", second};
-    if (view) {
-        snprintf(first, TFS_PICTURE_TEXT, "%05" PRIu32, empty ? 0 : p->low);
-        snprintf(second, TFS_PICTURE_TEXT, "%05" PRIu32, empty ? 0 : p->high);
-        return;
-    }
+    p->shape = (struct tfs_png_shape){.width = scaled(box->sx, p->scale),
+                                      .height = scaled(box->sz, p->scale),
+                                      .type = p->kind->type,
+                                      .texts = p->texts,
+                                      .text_count = heights || p->reduced ? TFS_PICTURE_TEXTS : 0};
+    p->texts[0] = (struct tfs_png_text){heights ? "origin" : "scale", first};
+    p->texts[1] = (struct tfs_png_text){heights ? "bottom" : "origin", second};
     snprintf(heights ? first : second, TFS_PICTURE_TEXT, "%" PRId64 " %" PRId64, box->x,
              tfs_picture_origin_z(box));
     if (heights)
@@ -195,54 +179,28 @@ int tfs_picture_open(struct tfs_save *save, const struct tfs_doc *doc, struct tf
 
 /* ---- black and white ------------------------------------------------------------------------- */
 
-#define FEW 100 /* one column of so many */
-
-struct counting {
-    size_t size; /* pixels of a strip */
-    uint32_t counts[TFS_PICTURE_HEIGHT_MAX + 1];
-};
-
-static void count_heights(void *arg, uint32_t number, const struct tfs_pixel *pixels)
+static void widen(void *arg, uint32_t number, const struct tfs_pixel *pixels)
 {
-    struct counting *c = arg;
+    struct tfs_picture *p = arg;
+    const size_t size = (size_t)p->box.sx * p->box.chunk.z;
 
     (void)number;
-    for (size_t i = 0; i < c->size; i++)
-        c->counts[pixels[i].height]++;
-}
-
-/* The heights that more than `few` columns are not above, and not below; low above high: there are
- * none. */
-static void set_range(struct tfs_picture *p, const uint32_t *counts, uint64_t few)
-{
-    uint64_t below = counts[1], above = counts[TFS_PICTURE_HEIGHT_MAX];
-
-    p->low = 1;
-    p->high = TFS_PICTURE_HEIGHT_MAX;
-    while (p->low < TFS_PICTURE_HEIGHT_MAX && below <= few)
-        below += counts[++p->low];
-    while (p->high > 1 && above <= few)
-        above += counts[--p->high];
+    for (size_t i = 0; i < size; i++) {
+        const uint32_t height = pixels[i].height;
+        p->low = height > 0 && height < p->low ? height : p->low;
+        p->high = height > p->high ? height : p->high;
+    }
 }
 
 /* Those of the view, and of the whole map. Tiles lie beside each other, and none should need all
  * others. */
 static int measure(struct tfs_picture *p, struct tfs_columns *columns, struct tfs_error *err)
 {
-    const bool view = p->kind->type == TFS_PNG_GREY8;
-    struct counting *c;
-
-    if (p->kind->type == TFS_PNG_GREY16 || p->kind->tile || p->reduced)
+    if (p->kind->type == TFS_PNG_GREY16 || p->kind->tile)
         return 0;
-    c = calloc(1, sizeof(*c));
-    if (c == NULL)
-        return tfs_fail_memory(err);
-    c->size = (size_t)p->box.sx * p->box.chunk.z;
-    if (tfs_strips_each(columns, &p->box, count_heights, c, err) == 0)
-        set_range(p, c->counts, view ? (p->box.sx * p->box.sz - c->counts[0]) / FEW : 0);
-    set_shape(p);
-    free(c);
-    return err->code;
+    p->low = TFS_PICTURE_HEIGHT_MAX;
+    p->high = 0;
+    return tfs_strips_each(columns, &p->box, widen, p, err);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -319,15 +277,12 @@ static int picture_get(struct tfs_save *save, const struct tfs_doc *doc, struct 
     if (tfs_picture_open(save, doc, at, &p, err) < 0)
         return err->code;
     if (tfs_columns_lock(save, doc, &columns, err) == 0) {
-        if (measure(&p, columns, err) == 0 && set_tones(&p, err) == 0) {
-            if (p.reduced)
-                tfs_overview_write(&p, doc, columns, out, err);
-            else
-                write_rows(&p, columns, out, err);
-        }
+        if (p.reduced)
+            tfs_overview_write(&p, doc, columns, out, err);
+        else if (measure(&p, columns, err) == 0)
+            write_rows(&p, columns, out, err);
         tfs_columns_unlock(columns);
     }
-    free(p.tones);
     return err->code;
 }
 

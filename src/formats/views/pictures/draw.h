@@ -27,8 +27,7 @@ struct tfs_picture {
     struct tfs_picture_box box;
     bool reduced;       /* a map in which a pixel shows a square of columns (overview.c) */
     unsigned scale;     /* the square's side is 1 << scale */
-    uint32_t low, high; /* heights that are black and white; low above high: all are empty */
-    int8_t *tones;      /* of a map: what heights lighten, in 256ths */
+    uint32_t low, high; /* of the heights; low above high: all columns are empty */
     struct tfs_png_shape shape;
     struct tfs_png_text texts[TFS_PICTURE_TEXTS];
     char values[TFS_PICTURE_TEXTS][TFS_PICTURE_TEXT];

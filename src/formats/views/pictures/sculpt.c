@@ -291,15 +291,6 @@ static size_t first_change(const struct sculpt *s, const struct patch *patch, bo
     return s->count;
 }
 
-/* A pixel above what the save can hold, or a picture can tell. */
-static int refuse_high(struct sculpt *s, size_t pixel, const char *why, uint64_t most)
-{
-    char text[TFS_ERROR_TEXT];
-
-    snprintf(text, sizeof(text), "%.300s; the largest value here is %" PRIu64, why, most);
-    return refuse(s, pixel, text);
-}
-
 /* Where chunks may have no voxels, it gets them as the first that is put there is stored. */
 static int create_chunk(struct sculpt *s, struct tfs_key key, struct tfs_error *err)
 {
@@ -316,8 +307,10 @@ static int create_chunk(struct sculpt *s, struct tfs_key key, struct tfs_error *
 /* The chunk above the value `most` could not be created. */
 static int refuse_chunk(struct sculpt *s, size_t pixel, const struct tfs_error *why, uint64_t most)
 {
-    return is_about_the_picture(why) ? refuse_high(s, pixel, why->text, most)
-                                     : refuse_inside(s, pixel, why);
+    char text[TFS_ERROR_TEXT];
+
+    snprintf(text, sizeof(text), "%.300s; the largest value here is %" PRIu64, why->text, most);
+    return is_about_the_picture(why) ? refuse(s, pixel, text) : refuse_inside(s, pixel, why);
 }
 
 /* Makes sure that the chunk is there, if anything is raised into it. */
@@ -419,33 +412,6 @@ static int change_all(struct sculpt *s)
     return 0;
 }
 
-/* A pixel above `most`, which is what a picture can tell: what the save can hold may be less. The
- * edit is refused, so that chunks may be created in it to find out. */
-static int refuse_above(struct sculpt *s, size_t pixel, uint64_t most)
-{
-    const struct tfs_picture_box *box = s->box;
-    uint64_t fits = box->sy / box->chunk.y, not = most / box->chunk.y;
-    struct tfs_key key = {.x = box->low.x + (int32_t)(pixel % box->sx / box->chunk.x),
-                          .z = box->low.z + (int32_t)(pixel / box->sx / box->chunk.z)};
-    struct tfs_error why = {0};
-
-    while (fits < not ) {
-        struct tfs_error inside = {0};
-        const uint64_t middle = fits + (not -fits) / 2;
-        key.y = (int32_t)(box->low.y + (int64_t)middle);
-        if (create_chunk(s, key, &inside) < 0) {
-            why = inside;
-            not = middle;
-        } else {
-            fits = middle + 1;
-        }
-    }
-    if (why.code < 0)
-        return refuse_chunk(s, pixel, &why, fits * box->chunk.y);
-    return refuse_high(s, pixel, "too high: the save would be higher than a picture can tell",
-                       most);
-}
-
 /* A save that grew above what a picture can tell would lose its pictures; and chunk coordinates
  * end. */
 static int check_heights(struct sculpt *s)
@@ -456,7 +422,7 @@ static int check_heights(struct sculpt *s)
 
     for (size_t i = 0; i < s->count; i++)
         if (raised(s, i) && s->after[i] > most)
-            return refuse_above(s, i, most);
+            return refuse(s, i, "too high: the save would be higher than a picture can tell");
     return 0;
 }
 
