@@ -69,6 +69,24 @@ void tfs_recent_add(struct tfs_recent *recent, void *object)
     pthread_mutex_unlock(&recent->lock);
 }
 
+void tfs_recent_drop(struct tfs_recent *recent, const void *wanted)
+{
+    unsigned left = 0;
+
+    pthread_mutex_lock(&recent->lock);
+    for (unsigned i = 0; i < recent->count; i++) {
+        void *object = recent->objects[i];
+        if (recent->kind->is(object, wanted)) {
+            recent->weight -= recent->kind->weight(object);
+            recent->kind->unref(object);
+        } else {
+            recent->objects[left++] = object;
+        }
+    }
+    recent->count = left;
+    pthread_mutex_unlock(&recent->lock);
+}
+
 void tfs_recent_clear(struct tfs_recent *recent)
 {
     pthread_mutex_lock(&recent->lock);

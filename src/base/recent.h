@@ -38,6 +38,8 @@ void tfs_recent_release(struct tfs_recent *recent);
 void *tfs_recent_find(struct tfs_recent *recent, const void *wanted);
 /* Keeps the object (takes a reference), and as many others as there is room for beside it. */
 void tfs_recent_add(struct tfs_recent *recent, void *object);
+/* Does not keep the object that is wanted any more. */
+void tfs_recent_drop(struct tfs_recent *recent, const void *wanted);
 /* Keeps none. */
 void tfs_recent_clear(struct tfs_recent *recent);
 

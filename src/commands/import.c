@@ -17,7 +17,6 @@
 #include "commands/foreign.h"
 #include "commands/json.h"
 #include "formats/views/view_sets.h"
-#include "fs/tree/groups.h"
 
 void tfs_import_refuse(struct tfs_import *im, const char *path, const struct tfs_error *err)
 {

@@ -126,6 +126,17 @@ START_TEST(cleared_keeps_none)
 }
 END_TEST
 
+START_TEST(dropped_is_not_kept)
+{
+    add(0, 1);
+    add(1, 2);
+    add(2, 4);
+    tfs_recent_drop(&recent, &objects[1].name);
+    ck_assert(has(0) && !has(1) && has(2));
+    ck_assert_uint_eq(recent.weight, 5);
+}
+END_TEST
+
 static Suite *recent_suite(void)
 {
     Suite *suite = suite_create("recent");
@@ -137,6 +148,7 @@ static Suite *recent_suite(void)
     tcase_add_test(tcase, bytes_are_bounded);
     tcase_add_test(tcase, newest_stays_whatever_it_weighs);
     tcase_add_test(tcase, cleared_keeps_none);
+    tcase_add_test(tcase, dropped_is_not_kept);
     return suite;
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "formats/views/views.h"
-#include "fs/tree/schema.h"
 #include "fs/tree/tree.h"
 #include "unit.h"
 

@@ -86,7 +86,7 @@ static void find_kept_times(struct tfs_session *s, struct tfs_branch *branch,
                             const struct tfs_node *node)
 {
     struct tfs_doc *doc = tfs_store_shown(branch->store);
-    struct timespec mtime = branch->opened, ctime = branch->opened;
+    struct timespec mtime, ctime;
 
     if (!s->options.keep_times || node->scope != TFS_SCOPE_CHUNK ||
         tfs_views_has_chunk(&s->views, node))
@@ -94,8 +94,8 @@ static void find_kept_times(struct tfs_session *s, struct tfs_branch *branch,
     const struct tfs_chunk *chunk = tfs_doc_find(doc, node->key);
     if (chunk == NULL)
         return;
-    (void)tfs_kept_times_find(&branch->kept, branch->save, doc, chunk, &mtime, &ctime);
-    tfs_views_set_chunk(&s->views, node, mtime, ctime);
+    const bool kept = tfs_kept_times_find(&branch->kept, branch->save, doc, chunk, &mtime, &ctime);
+    tfs_views_set_chunk(&s->views, node, kept ? &mtime : NULL, kept ? &ctime : NULL);
 }
 
 static void fill_times(struct tfs_session *s, uint64_t id, const struct tfs_draft *unborn,

@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "fs/session/ops.h"
-#include "fs/tree/groups.h"
-#include "fs/tree/schema.h"
 
 /* One call about a name. */
 struct naming {

@@ -9,7 +9,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "formats/cells/written.h"
-#include "fs/tree/schema.h"
 
 void tfs_names_init(struct tfs_names *names, unsigned rest_ms)
 {

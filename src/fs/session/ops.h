@@ -4,18 +4,16 @@
  *   ops.c         the modules put together: nodes, paths, attempts, messages, jobs
  *   attributes.c  what stat(2) says of them; copies that are scratch files
  *   array.c       arrays that are open for writing; documents that open files go on with
- *   find.c        what a name stands for; chunks that are read when somebody asks for them; lookup
- *   rest.c        directories at rest; optional files that are stored as absent
- *   edit.c        texts and chunk directories -> edits of the shown document; by stores' threads
+ *   lookup.c      what a name stands for; chunks that are read when somebody asks for them; lookups
+ *                 and listings
+ *   edit.c        texts, chunk directories and what is at rest -> edits of the shown document; by
+ *                 stores' threads
  *   commit.c      commit points: what drafts say -> edits, or refusals; barriers
  *   rename.c      rename
- *   publish.c     what stores ask and tell
  *   change.c      unlink, mkdir, rmdir, symbolic links; directories of groups
  *   io.c          drafts that begin, read and write
- *   open.c        open, create, release
- *   setattr.c     getattr, setattr, statfs
- *   list.c        reading directories
- *   session.c     opening, ending
+ *   open.c        open, create, release; getattr, setattr, statfs
+ *   session.c     opening, ending; what stores ask and tell
  *
  * The lock. `lock` guards names, the scratch files, the inodes with their handles, what was
  * rejected, and which document each store shows: it is held when a store publishes. A function is
@@ -57,8 +55,7 @@ struct tfs_branch {
     uint32_t above;  /* the directory above its root; several stores only */
     char *name;      /* of its root there; NULL: it is the root of all */
     struct tfs_kept_times kept;
-    struct timespec opened; /* mtime of the save when it was read first */
-    struct tfs_map stale;   /* ids of directories that the kernel is to be told of (publish.c) */
+    struct tfs_map stale; /* ids of directories that the kernel is to be told of */
 };
 
 /* A directory above the roots of several stores: its number is its place in the array. */
@@ -253,12 +250,8 @@ int tfs_work_wait(struct tfs_work *work);
 void tfs_work_free(struct tfs_work *work);
 void tfs_reply_now(struct tfs_reply reply, int result);
 
-/* ---- find.c, chunks -------------------------------------------------------------------------- */
+/* ---- lookup.c, chunks ------------------------------------------------------------------------ */
 
-/* Does the shown document have the chunks that this directory lists? 0 if it does; else
- * TFS_NEEDS_CHUNKS. */
-int tfs_ops_know_directory(struct tfs_need *need, struct tfs_branch *branch,
-                           const struct tfs_node *dir);
 /* Is it remembered what is in the chunk of a node, as far as the document does not hold it? 0 if it
  * is, or was asked for by this verb; else TFS_NEEDS_CHUNKS: a database may be locked. */
 int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node);
@@ -290,29 +283,18 @@ bool tfs_ops_past_loses(struct tfs_branch *branch, const struct tfs_publication 
  * they cannot be had. Takes the lock. */
 bool tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *change);
 
-/* ---- rest.c ---------------------------------------------------------------------------------- */
-
-/* By the store's thread, without the lock: what is unlinked is stored as absent. With an edit of
- * `self`, which itself comes back, so that the save never holds the edit without the removals of
- * its chunk that came before it: 0 or -ENOMEM. tfs_rest_taken ends what it began. */
-struct tfs_absent {
-    struct tfs_node *nodes;
-    size_t count;
-};
-int tfs_rest_take(const struct tfs_branch *branch, struct tfs_edit *edit,
-                  const struct tfs_node *self, struct tfs_absent *taken);
-void tfs_rest_taken(struct tfs_session *s, struct tfs_absent *taken, bool accepted);
-/* With a barrier on this node of the schema: of its chunk, or of all of the save. What is refused
- * is told. */
-int tfs_rest_store(struct tfs_work *work, const struct tfs_node *node);
-/* Ends what is at rest in a tree (`all`: everything). When there is more to come, 0: not known. */
-int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all);
-
 /* ---- edit.c, by the store's thread, without the lock ----------------------------------------- */
 
 /* Puts `text` for `node` on the shown document. */
 int tfs_ops_validate(struct tfs_work *work, const struct tfs_node *node, struct tfs_span text,
                      struct tfs_error *err);
+
+/* Optional files that were unlinked are stored as absent, with a barrier on this node of the
+ * schema: those of its chunk, or of all of the save. What is refused is told. */
+int tfs_rest_store(struct tfs_work *work, const struct tfs_node *node);
+/* Ends what is at rest in a tree (`all`: everything). When there is more to come, 0: not known.
+ * With the lock. */
+int64_t tfs_rest_tick(struct tfs_branch *branch, int64_t now, bool all);
 
 /* Its edit was set aside: values of a chunk just made are as they were before. */
 void tfs_ops_undone(struct tfs_work *work);
@@ -331,11 +313,7 @@ void tfs_ops_release_handle(struct tfs_session *s, struct tfs_handle *handle);
 /* The same of all who wrote to an array. */
 void tfs_ops_release_array(struct tfs_session *s, struct tfs_inode *inode);
 
-/* ---- publish.c ------------------------------------------------------------------------------- */
-
-extern const struct tfs_store_client tfs_ops_client;
-
-/* ---- find.c, names --------------------------------------------------------------------------- */
+/* ---- lookup.c, names ------------------------------------------------------------------------- */
 
 /* What a name in a directory stands for. At most one of link and schema. */
 struct tfs_entry {
@@ -377,7 +355,7 @@ int tfs_file_for_open(struct tfs_session *s, uint64_t id, bool write, struct tfs
 int tfs_file_check(struct tfs_session *s, const struct tfs_node *node, bool write);
 /* Somebody writes the file through this id: no name is given it any more. */
 void tfs_file_take(struct tfs_session *s, struct tfs_inode *inode);
-/* What the handle writes gets this size. Cut to 0 when it is opened: by nobody (handle.h). */
+/* What the handle writes gets this size. Cut to 0 when it is opened: by nobody (tfs_draft_cut). */
 int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_handle *handle,
                       uint64_t size, bool opening);
 

@@ -6,7 +6,6 @@
 #define TFS_FS_TREE_EXISTENCE_H
 
 #include "fs/tree/node.h"
-#include "fs/tree/schema.h"
 
 /* The file of the schema; NULL for a directory. */
 const struct tfs_file *tfs_node_file(const struct tfs_save *save, const struct tfs_node *node);
@@ -51,5 +50,19 @@ int tfs_directory_exists(struct tfs_save *save, const struct tfs_doc *doc,
 /* The same of either. */
 int tfs_node_exists_in_scope(struct tfs_save *save, const struct tfs_doc *doc,
                              const struct tfs_node *node);
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* Group 0 is the chunks at the root, and always exists; a group above 0 exists as long as it has
+ * chunks, but where the tree fixes them (struct tfs_tree.fixed_groups). */
+
+/* The first group from `group` on that exists; false when there is none. */
+bool tfs_group_next(const struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
+                    uint32_t *found);
+bool tfs_group_exists(const struct tfs_save *save, const struct tfs_doc *doc, uint32_t group);
+
+/* May a group above 0 be in this save, whether it is there or not? EINVAL with a sentence. */
+int tfs_group_check(const struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
+                    struct tfs_error *err);
 
 #endif

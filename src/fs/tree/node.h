@@ -1,7 +1,8 @@
 /*
- * Nodes: the directories and files that a schema and a document give, as small values. They are
- * computed and never stored, and a node's id is computed from it (chunk slot and file), so a save
- * of a million chunks costs no inode table. Whether a node is there says existence.h.
+ * Nodes: the directories and files that a schema (formats/format.h, struct tfs_schema) and a
+ * document give, as small values. They are computed and never stored, and a node's id is computed
+ * from it (chunk slot and file), so a save of a million chunks costs no inode table. Whether a node
+ * is there says existence.h.
  */
 #ifndef TFS_FS_TREE_NODE_H
 #define TFS_FS_TREE_NODE_H
@@ -87,5 +88,33 @@ bool tfs_group_name_parse(const char *name, uint32_t label, uint32_t *group);
 uint64_t tfs_node_id(const struct tfs_node *node);
 uint16_t tfs_id_store(uint64_t id); /* 0 for what is above the stores */
 bool tfs_node_of_id(uint64_t id, struct tfs_node *node);
+
+/* ---- the files of a scope -------------------------------------------------------------------- */
+
+/* Their paths have directories to any depth. A scope's directories are numbered by enum
+ * tfs_directory, in the order in which the paths name them, one before what is in it. */
+
+/* Does the file lie in the directory of that path, "" for the top one; or in one of those in it? */
+bool tfs_schema_is_in(const struct tfs_file *file, struct tfs_span directory);
+bool tfs_schema_is_below(const struct tfs_file *file, struct tfs_span directory);
+/* "sky.txt" of "lights/sky.txt"; "lights" of "arrays/lights". */
+const char *tfs_schema_file_name(const struct tfs_file *file);
+struct tfs_span tfs_schema_name(struct tfs_span path);
+
+struct tfs_schema_directory {
+    unsigned number;      /* TFS_DIR_SUB + i */
+    unsigned first;       /* the first file below it; those of one directory follow one another */
+    struct tfs_span path; /* "arrays/lights" */
+};
+
+/* The next directory, the first one after {0}. */
+bool tfs_schema_next(struct tfs_schema schema, struct tfs_schema_directory *at);
+/* The path of a directory, "" for TFS_DIR_TOP; false when the files have none of this number. */
+bool tfs_schema_directory(struct tfs_schema schema, unsigned number, struct tfs_span *path);
+/* The directories' numbers are below this. */
+unsigned tfs_schema_end(struct tfs_schema schema);
+/* The directory that holds files[file], or another directory. */
+unsigned tfs_schema_file_directory(struct tfs_schema schema, unsigned file);
+unsigned tfs_schema_parent(struct tfs_schema schema, unsigned number);
 
 #endif

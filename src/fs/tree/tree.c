@@ -1,5 +1,6 @@
 /*
- * Names and paths <-> nodes, and texts of files onto edits. list.c has what is in a directory.
+ * Names and paths <-> nodes, what is in a directory, texts of files onto edits, and what differs
+ * between two documents.
  *
  * Nothing is stored: a node is computed from a path or from a place in a directory.
  * This file must not know what users did to names (that is the session's), what a file holds (its
@@ -9,10 +10,12 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/cells/written.h"
-#include "fs/tree/groups.h"
+#include "formats/compare/changed_files.h"
+#include "formats/views/view_sets.h"
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
@@ -319,4 +322,288 @@ int tfs_tree_resolve(struct tfs_save *save, const struct tfs_doc *doc, const cha
     }
     *node = at;
     return 0;
+}
+
+/* ---- listings -------------------------------------------------------------------------------- */
+
+/* Where a listing of files and subdirectories stands: `base` is the index of what comes next. */
+struct listing {
+    struct tfs_save *save;
+    const struct tfs_doc *doc;
+    const struct tfs_node *dir;
+    bool absent; /* names of optional files and of groups that are not there are listed, too */
+    bool damaged;
+    size_t base;
+};
+
+static int is_listed(const struct listing *l, const struct tfs_node *file)
+{
+    const struct tfs_file *of = tfs_node_file(l->save, file);
+    bool comes = tfs_file_is_chosen(of, l->save->options.views) &&
+                 ((of->flags & TFS_FILE_OPTIONAL) != 0 ||
+                  tfs_file_completes_table(of, l->save->options.views));
+
+    return l->absent && comes ? 1 : tfs_file_exists(l->save, l->doc, file, l->damaged);
+}
+
+/* The first listed member of files[file] from index `from` on. */
+static int listing_file(struct listing *l, unsigned file, size_t from, size_t *next,
+                        struct tfs_node *node)
+{
+    uint32_t count =
+        tfs_file_members(l->save, l->doc, &tfs_scope_schema(l->save, l->dir->scope).files[file]);
+    size_t skip = from > l->base ? from - l->base : 0;
+    int listed = 0;
+
+    for (; skip < count && listed == 0; skip++) {
+        *node = tfs_node_sibling_file(l->dir, file, (uint32_t)skip);
+        *next = l->base + skip + 1;
+        listed = is_listed(l, node);
+    }
+    l->base += count;
+    return listed;
+}
+
+static int listing_files(struct listing *l, size_t from, size_t *next, struct tfs_node *node)
+{
+    struct tfs_schema schema = tfs_scope_schema(l->save, l->dir->scope);
+    struct tfs_span path;
+    int listed = 0;
+
+    if (!tfs_schema_directory(schema, l->dir->directory, &path))
+        return 0;
+    for (unsigned i = 0; i < schema.count && listed == 0; i++)
+        if (tfs_schema_is_in(&schema.files[i], path))
+            listed = listing_file(l, i, from, next, node);
+    return listed;
+}
+
+/* Directories, each of the scope with one index, whether it exists and is in this one or not. */
+static int listing_directories(struct listing *l, size_t from, size_t *next, struct tfs_node *node)
+{
+    const struct tfs_schema schema = tfs_scope_schema(l->save, l->dir->scope);
+    const unsigned end = tfs_schema_end(schema);
+    unsigned directory = from > l->base ? (unsigned)(from - l->base) + 1 : TFS_DIR_CHUNKS;
+    int listed = 0;
+
+    for (; directory < end && listed == 0; directory++) {
+        if (tfs_schema_parent(schema, directory) != l->dir->directory)
+            continue;
+        *node = tfs_node_sibling_directory(l->dir, directory);
+        *next = l->base + directory;
+        if (l->absent && l->save->tree->group_dir && tfs_node_is_group(node))
+            listed = 1;
+        else
+            listed = tfs_directory_exists(l->save, l->doc, node, l->damaged);
+    }
+    return listed;
+}
+
+static int entry_chunk(const struct tfs_doc *doc, uint32_t group, size_t index, size_t *next,
+                       struct tfs_node *node)
+{
+    size_t first = tfs_doc_group_begin(doc, group);
+    const struct tfs_chunk *chunk;
+
+    if (index >= doc->count - first)
+        return 0;
+    chunk = tfs_doc_at(doc, first + index);
+    if (chunk->key.group != group)
+        return 0;
+    *node = tfs_node_of_chunk(chunk);
+    *next = index + 1;
+    return 1;
+}
+
+/* A group's index is its number less one. */
+static int entry_group(const struct tfs_save *save, const struct tfs_doc *doc, bool absent,
+                       size_t index, size_t *next, struct tfs_node *node)
+{
+    uint32_t group = (uint32_t)index + 1;
+
+    if (index >= UINT32_MAX)
+        return 0;
+    if (absent ? group >= save->tree->groups(doc) : !tfs_group_next(save, doc, group, &group))
+        return 0;
+    *node = tfs_node_of_group(group);
+    *next = group;
+    return 1;
+}
+
+static int entry(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
+                 bool absent, size_t index, size_t *next, struct tfs_node *node)
+{
+    struct listing l = {.save = save, .doc = doc, .dir = dir, .absent = absent};
+    struct tfs_node found;
+    uint32_t group;
+
+    /* The names in a group are known where the group itself is not there yet. */
+    if (!(absent && dir->scope == TFS_SCOPE_GROUP) && !tfs_scope_exists(save, doc, dir))
+        return 0;
+    if (tfs_node_holds_chunks(dir, &group))
+        return entry_chunk(doc, group, index, next, node);
+    if (dir->directory == TFS_DIR_GROUPS)
+        return entry_group(save, doc, absent, index, next, node);
+    int damaged = tfs_node_is_damaged(save, doc, dir);
+    if (damaged < 0)
+        return damaged;
+    l.damaged = damaged;
+    int listed = listing_files(&l, index, next, &found);
+    if (listed == 0)
+        listed = listing_directories(&l, index, next, &found);
+    if (listed == 1)
+        *node = found;
+    return listed;
+}
+
+static int entry_in_store(struct tfs_save *save, const struct tfs_doc *doc,
+                          const struct tfs_node *dir, bool absent, size_t index, size_t *next,
+                          struct tfs_node *node)
+{
+    int result = entry(save, doc, dir, absent, index, next, node);
+
+    if (result == 1)
+        node->store = dir->store;
+    return result;
+}
+
+int tfs_tree_entry(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
+                   size_t index, size_t *next, struct tfs_node *node)
+{
+    return entry_in_store(save, doc, dir, false, index, next, node);
+}
+
+int tfs_tree_name_of_schema(struct tfs_save *save, const struct tfs_doc *doc,
+                            const struct tfs_node *dir, size_t index, size_t *next,
+                            struct tfs_node *node)
+{
+    return entry_in_store(save, doc, dir, true, index, next, node);
+}
+
+/* ---- what differs between two documents ------------------------------------------------------ */
+
+struct walk {
+    struct tfs_save *save;
+    const struct tfs_doc *before, *after;
+    tfs_changed_fn changed;
+    void *arg;
+    uint32_t group; /* the group that was reported last */
+    bool renamed;   /* a file of a chunk that has names reads differently */
+    bool many;      /* so many chunks differ that nobody looks into them */
+};
+
+/* Files of groups show all of their chunks. */
+static void change_group(struct walk *w, uint32_t group)
+{
+    for (unsigned i = 0; i < w->save->tree->group.count; i++) {
+        const struct tfs_node node = {
+            .scope = TFS_SCOPE_GROUP, .key = {.group = group}, .file = (int)i};
+        w->changed(w->arg, &node, &w->save->tree->group.files[i], TFS_CHANGED_FILE);
+    }
+}
+
+/* Reports all files of all groups, whether the groups exist or not. */
+static void change_groups(struct walk *w)
+{
+    const struct tfs_tree *tree = w->save->tree;
+    const uint32_t before = tree->group.count > 0 ? tree->groups(w->before) : 0;
+    const uint32_t after = tree->group.count > 0 ? tree->groups(w->after) : 0;
+
+    for (uint32_t group = 1; group < before || group < after; group++)
+        change_group(w, group);
+}
+
+#define MANY 16 /* chunks */
+
+static int count_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    size_t *count = arg;
+
+    (void)before;
+    (void)after;
+    return --*count == 0;
+}
+
+/* Do more than MANY chunks differ? */
+static bool differ_in(const struct tfs_doc *before, const struct tfs_doc *after, size_t count)
+{
+    return tfs_doc_diff(before, after, count_chunk, &count) != 0;
+}
+
+static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct walk *w = arg;
+    const struct tfs_tree *tree = w->save->tree;
+    struct tfs_node node = tfs_node_of_chunk(after != NULL ? after : before);
+
+    /* Chunks come in the order of their groups. */
+    if (node.key.group > w->group)
+        change_group(w, w->group = node.key.group);
+    if (before == NULL || after == NULL)
+        w->changed(w->arg, &node, NULL, after != NULL ? TFS_CHUNK_CAME : TFS_CHUNK_WENT);
+    const struct tfs_doc *docs[2] = {w->before, w->after};
+    uint32_t files = w->many ? UINT32_MAX : tfs_changed_files(w->save, docs, before, after);
+    for (unsigned i = 0; i < tree->chunk.count; i++) {
+        node.file = (int)i;
+        if ((files >> i & 1) == 0)
+            continue;
+        w->renamed = w->renamed || (tree->chunk.files[i].flags & TFS_FILE_RENAMES) != 0;
+        w->changed(w->arg, &node, &tree->chunk.files[i], TFS_CHANGED_FILE);
+    }
+    return 0;
+}
+
+/* Which of `count` members of a family read differently: to be freed. NULL: all may. */
+static bool *find_members(const struct walk *w, const struct tfs_file *file, uint32_t count)
+{
+    bool *changed = NULL;
+
+    if (file->family != NULL && file->family->changes != NULL)
+        changed = calloc((size_t)count + 1, sizeof(*changed));
+    if (changed == NULL ||
+        file->family->changes(w->save->tree, w->before, w->after, count, changed))
+        return changed;
+    free(changed);
+    return NULL;
+}
+
+static void changed_root_file(const struct walk *w, unsigned i)
+{
+    const struct tfs_file *file = &w->save->tree->root.files[i];
+    uint32_t before = 1, after = 1;
+    bool *changed = NULL;
+
+    if (file->count != NULL) {
+        before = file->count(w->save->tree, w->before);
+        after = file->count(w->save->tree, w->after);
+    }
+    const uint32_t members = after > before ? after : before;
+    /* A member that did not exist before counts as changed. */
+    if (before > 0 && after > 0)
+        changed = find_members(w, file, members);
+    for (uint32_t m = 0; m < members; m++) {
+        const struct tfs_node node = {.file = (int)i, .member = m};
+        if (changed == NULL || changed[m])
+            w->changed(w->arg, &node, file, TFS_CHANGED_FILE);
+    }
+    free(changed);
+}
+
+void tfs_changes_each(struct tfs_save *save, const struct tfs_doc *before,
+                      const struct tfs_doc *after, tfs_changed_fn changed, void *arg)
+{
+    struct walk w = {save, before, after, changed, arg, .group = 0};
+    const bool common =
+        before->facts != after->facts || !tfs_blob_equal(before->common, after->common);
+
+    if (before->version == after->version)
+        return;
+    w.many = differ_in(before, after, MANY);
+    (void)tfs_doc_diff(before, after, changed_chunk, &w);
+    if (common)
+        change_groups(&w);
+    /* Names of the save are those of its chunks, or what they have in common. */
+    for (unsigned i = 0; i < save->tree->root.count; i++)
+        if (common || w.renamed || (save->tree->root.files[i].flags & TFS_FILE_RENAMES) == 0)
+            changed_root_file(&w, i);
 }

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "base/refs.h"
 
 #define SIZES_BYTES (TFS_SIZES * sizeof(struct tfs_size))
 
@@ -18,6 +19,63 @@ struct change {
     bool met;       /* as of tfs_views_meet */
     struct tfs_times times;
 };
+
+/* ---- the texts that were asked for last ------------------------------------------------------ */
+
+/* Of a file as of a stamp, so that one that is stale is never found. */
+struct rendered {
+    atomic_uint refs;
+    uint64_t id, stamp;
+    struct tfs_blob *blob;
+};
+
+static bool is_rendered(const void *object, const void *wanted)
+{
+    const struct rendered *a = object, *b = wanted;
+
+    return a->id == b->id && a->stamp == b->stamp;
+}
+
+static size_t weigh_rendered(const void *object)
+{
+    return ((const struct rendered *)object)->blob->size;
+}
+
+static void ref_rendered(void *object)
+{
+    tfs_refs_add(&((struct rendered *)object)->refs);
+}
+
+static void unref_rendered(void *object)
+{
+    struct rendered *rendered = object;
+
+    if (!tfs_refs_drop(&rendered->refs))
+        return;
+    tfs_blob_unref(rendered->blob);
+    free(rendered);
+}
+
+static const struct tfs_recent_kind rendered_kind = {is_rendered, weigh_rendered, ref_rendered,
+                                                     unref_rendered};
+
+/* Without memory it is rendered again. */
+static void remember_text(struct tfs_views *views, const struct tfs_view *view,
+                          struct tfs_blob *blob)
+{
+    struct rendered *rendered = malloc(sizeof(*rendered));
+
+    if (rendered == NULL)
+        return;
+    atomic_init(&rendered->refs, 1);
+    rendered->id = view->id;
+    rendered->stamp = view->stamp;
+    rendered->blob = tfs_blob_ref(blob);
+    tfs_recent_add(&views->texts, rendered);
+    unref_rendered(rendered);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* Memory that the kernel clears page by page at first use; calloc could clear all of it at once. */
 static struct tfs_size *map_sizes(void)
@@ -33,7 +91,7 @@ void tfs_views_init(struct tfs_views *views, size_t cache_limit, size_t changes_
     views->sizes = map_sizes();
     pthread_mutex_init(&views->lock, NULL);
     views->changes_limit = changes_limit != 0 ? changes_limit : TFS_CHANGES_MAX;
-    tfs_cache_init(&views->cache, cache_limit);
+    tfs_recent_init(&views->texts, &rendered_kind, cache_limit);
 }
 
 int tfs_views_set_base(struct tfs_views *views, uint16_t store, struct timespec time)
@@ -64,7 +122,7 @@ static void free_changes(struct tfs_views *views)
 void tfs_views_release(struct tfs_views *views)
 {
     free_changes(views);
-    tfs_cache_release(&views->cache);
+    tfs_recent_release(&views->texts);
     if (views->sizes != NULL)
         munmap(views->sizes, SIZES_BYTES);
     for (size_t i = 0; i < views->base_count; i++)
@@ -97,10 +155,16 @@ static struct timespec now_later(struct tfs_views *views)
  * files are read again; nothing stale is ever shown. */
 static void forget_changes(struct tfs_views *views)
 {
+    const struct timespec now = now_later(views);
+
     free_changes(views);
     views->base_stamp = ++views->stamp;
-    views->forgot = true;
-    views->forgotten_time = now_later(views);
+    for (size_t i = 0; i < views->base_count; i++) {
+        struct tfs_base *base = &views->bases[i];
+        base->time = now;
+        for (size_t slot = 0; slot < base->chunk_count; slot++)
+            base->chunks[slot].mtime = base->chunks[slot].ctime = now;
+    }
 }
 
 /* NULL: nothing of its own is known of the chunk. */
@@ -117,12 +181,10 @@ static const struct tfs_chunk_times *chunk_times(const struct tfs_views *views,
 static struct tfs_times base_times(const struct tfs_views *views, uint64_t id)
 {
     const struct tfs_chunk_times *chunk = NULL;
-    struct timespec base =
-        views->forgot ? views->forgotten_time : views->bases[tfs_id_store(id)].time;
+    const struct timespec base = views->bases[tfs_id_store(id)].time;
     struct tfs_node node;
 
-    if (!views->forgot && tfs_node_of_id(id, &node) && node.scope == TFS_SCOPE_CHUNK &&
-        node.file >= 0)
+    if (tfs_node_of_id(id, &node) && node.scope == TFS_SCOPE_CHUNK && node.file >= 0)
         chunk = chunk_times(views, &node);
     if (chunk != NULL)
         return (struct tfs_times){base, chunk->mtime, chunk->ctime};
@@ -263,7 +325,7 @@ bool tfs_views_have_met(struct tfs_views *views, uint64_t id)
 /* ---- times of chunks ------------------------------------------------------------------------- */
 
 void tfs_views_set_chunk(struct tfs_views *views, const struct tfs_node *chunk,
-                         struct timespec mtime, struct timespec ctime)
+                         const struct timespec *mtime, const struct timespec *ctime)
 {
     pthread_mutex_lock(&views->lock);
     struct tfs_base *base = &views->bases[chunk->store];
@@ -277,7 +339,8 @@ void tfs_views_set_chunk(struct tfs_views *views, const struct tfs_node *chunk,
         }
     }
     if (chunk->slot < base->chunk_count)
-        base->chunks[chunk->slot] = (struct tfs_chunk_times){mtime, ctime, true};
+        base->chunks[chunk->slot] = (struct tfs_chunk_times){
+            mtime != NULL ? *mtime : base->time, ctime != NULL ? *ctime : base->time, true};
     pthread_mutex_unlock(&views->lock);
 }
 
@@ -329,7 +392,7 @@ static void remember(struct tfs_views *views, const struct tfs_view *view, uint6
         if (place != NULL)
             *place = (struct tfs_size){view->id, view->stamp, size, false};
         if (blob != NULL)
-            tfs_cache_add(&views->cache, view->id, view->stamp, blob);
+            remember_text(views, view, blob);
     }
     pthread_mutex_unlock(&views->lock);
 }
@@ -392,18 +455,21 @@ int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *siz
 
 struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t stamp)
 {
-    pthread_mutex_lock(&views->lock);
-    struct tfs_blob *blob =
-        stamp_of(views, id) == stamp ? tfs_cache_find(&views->cache, id, stamp) : NULL;
-    pthread_mutex_unlock(&views->lock);
+    const struct rendered wanted = {.id = id, .stamp = stamp};
+    struct rendered *found =
+        tfs_views_stamp(views, id) == stamp ? tfs_recent_find(&views->texts, &wanted) : NULL;
+    struct tfs_blob *blob = found != NULL ? tfs_blob_ref(found->blob) : NULL;
+
+    if (found != NULL)
+        unref_rendered(found);
     return blob;
 }
 
 void tfs_views_drop(struct tfs_views *views, uint64_t id, uint64_t stamp)
 {
-    pthread_mutex_lock(&views->lock);
-    tfs_cache_drop(&views->cache, id, stamp);
-    pthread_mutex_unlock(&views->lock);
+    const struct rendered unwanted = {.id = id, .stamp = stamp};
+
+    tfs_recent_drop(&views->texts, &unwanted);
 }
 
 static int check_exists(const struct tfs_view *view, struct tfs_error *err)
@@ -420,7 +486,7 @@ bool tfs_views_in_ranges(struct tfs_views *views, struct tfs_view *view)
     uint64_t size;
 
     return tfs_node_file(view->save, &view->node)->lens->get_range != NULL &&
-           tfs_views_size(views, view, &size) == 0 && size > views->cache.limit;
+           tfs_views_size(views, view, &size) == 0 && size > views->texts.limit;
 }
 
 int tfs_views_render_range(const struct tfs_view *view, uint64_t offset, uint64_t size,

@@ -11,7 +11,8 @@
 
 #include <pthread.h>
 
-#include "fs/tree/cache.h"
+#include "base/map.h"
+#include "base/recent.h"
 #include "fs/tree/tree.h"
 
 /* The size of a file that was asked for before: the kernel asks again after every read. */
@@ -50,19 +51,17 @@ struct tfs_views {
     uint64_t base_stamp;    /* of what is not in `changes`; 0: nothing was forgotten there */
     struct tfs_base *bases; /* of what did not change since its save was read, by store */
     size_t base_count;
-    bool forgot; /* single changes were given up: all of them count as of forgotten_time */
-    struct timespec forgotten_time;
     struct timespec last_time; /* of the last change, so that times only grow */
-    struct tfs_cache cache;
+    struct tfs_recent texts;
     struct tfs_size *sizes; /* TFS_SIZES by id, or NULL; a newer one takes the place of an older */
 };
 
 void tfs_views_init(struct tfs_views *views, size_t cache_limit, size_t changes_limit);
 /* The time of files of that store that do not change; 0 or -ENOMEM. */
 int tfs_views_set_base(struct tfs_views *views, uint16_t store, struct timespec time);
-/* The same of one chunk, from now on; without memory they are those of the store. */
+/* The same of one chunk, from now on; NULL, and without memory: as those of the store. */
 void tfs_views_set_chunk(struct tfs_views *views, const struct tfs_node *chunk,
-                         struct timespec mtime, struct timespec ctime);
+                         const struct timespec *mtime, const struct timespec *ctime);
 bool tfs_views_has_chunk(struct tfs_views *views, const struct tfs_node *chunk);
 /* The latest times that a file of the chunk has; false: nobody asked for any. */
 bool tfs_views_latest(struct tfs_views *views, const struct tfs_node *chunk, unsigned files,
