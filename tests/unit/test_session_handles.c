@@ -260,6 +260,14 @@ START_TEST(session_logs_what_cannot_be_moved_there)
 }
 END_TEST
 
+/* mv copies then, and nothing is wrong. */
+START_TEST(session_logs_nothing_of_what_mv_copies)
+{
+    ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "chunks/1_0_0/text.txt"), -EXDEV);
+    ck_assert_str_eq(cat(".terrainfs/errors.log"), "");
+}
+END_TEST
+
 START_TEST(session_says_when_something_was_refused)
 {
     int year, day, seconds;
@@ -786,6 +794,29 @@ START_TEST(session_appends_behind_who_created_a_name_that_was_unlinked)
 }
 END_TEST
 
+/* Its LOOKUP came before the name was there. */
+START_TEST(session_appends_behind_who_created_a_name_at_the_same_time)
+{
+    struct tfs_handle *creator, *handle;
+    struct tfs_attr dir, attr, known;
+
+    ck_assert_int_eq(unlink_path(TEXT), 0);
+    ck_assert_int_eq(look("chunks/0_0_0", &dir), 0);
+    creator = open_path(TEXT, O_WRONLY);
+    ck_assert_int_eq(tfs_session_create(session, dir.id, "text.txt", 0644, 0, 0,
+                                        O_WRONLY | O_APPEND, &handle, &attr),
+                     0);
+    ck_assert_int_eq(look(TEXT, &known), 0);
+    ck_assert_uint_eq(attr.id, known.id);
+    ck_assert_int_eq(write_text(handle, 0, "more"), 0);
+    ck_assert_int_eq(write_text(creator, 0, "zero"), 0);
+    ck_assert_int_eq(close_file(creator), 0);
+    ck_assert_int_eq(close_file(handle), 0);
+    ck_assert_str_eq(fake_blob(save->doc, 0), "zeromore");
+    tfs_session_forget(session, attr.id, 1);
+}
+END_TEST
+
 /* What came behind the text that a rename checked is appended, also behind others. */
 START_TEST(session_appends_what_was_written_during_a_rename_behind_others)
 {
@@ -989,6 +1020,7 @@ static const TTest *const *const tests[] = {
     &session_creates_anew_in_a_new_chunk_for_who_copies,
     &session_logs_every_refusal,
     &session_logs_what_cannot_be_moved_there,
+    &session_logs_nothing_of_what_mv_copies,
     &session_says_when_something_was_refused,
     &session_forgets_a_refused_document_when_its_file_is_mended,
     &session_keeps_a_text_that_a_rename_could_not_store,
@@ -1019,6 +1051,7 @@ static const TTest *const *const tests[] = {
     &session_appends_behind_nothing_that_it_cannot_read,
     &session_appends_to_a_created_file_behind_who_was_faster,
     &session_appends_behind_who_created_a_name_that_was_unlinked,
+    &session_appends_behind_who_created_a_name_at_the_same_time,
     &session_appends_what_was_written_during_a_rename_behind_others,
     &session_close_waits_for_the_journal_that_another_close_writes,
     &session_close_hears_that_neither_journal_nor_save_can_be_written,

@@ -45,10 +45,17 @@ int tfs_ops_open_array(struct tfs_session *s, struct tfs_inode *inode)
         free(array);
         return result;
     }
-    array->opened = tfs_doc_ref(doc);
-    array->limit = TFS_DRAFT_MAX + 4 * array->pages->size;
     inode->array = array;
     return 0;
+}
+
+/* May it have so many bytes? */
+static bool has_room(struct tfs_session *s, const struct tfs_open_array *array, uint64_t size)
+{
+    struct tfs_save *save = tfs_ops_branch(s, &array->node)->save;
+
+    return size <= array->pages->size ||
+           size <= tfs_node_text_max(save, array->pages->base, &array->node);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -99,11 +106,10 @@ int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs
                         uint64_t offset, struct tfs_span bytes, struct tfs_error *why)
 {
     struct tfs_open_array *array = inode->array;
-    const uint64_t end = offset + bytes.size;
 
     if (array->failed < 0)
         return array->failed;
-    if (offset > UINT64_MAX / 2 || (end > array->pages->size && end > array->limit))
+    if (offset > UINT64_MAX / 2 || !has_room(s, array, offset + bytes.size))
         return fail_write(inode, -EFBIG, why);
     int result = fill_pages(s, need, array, offset, bytes.size);
     if (result <= TFS_NEEDS_BYTES)
@@ -116,13 +122,13 @@ int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs
     return 0;
 }
 
-int tfs_ops_resize_array(struct tfs_inode *inode, uint64_t size)
+int tfs_ops_resize_array(struct tfs_session *s, struct tfs_inode *inode, uint64_t size)
 {
     struct tfs_open_array *array = inode->array;
 
     if (size > 0 && array->failed < 0)
         return array->failed;
-    if (size > array->pages->size && size > array->limit)
+    if (!has_room(s, array, size))
         return -EFBIG;
     int result =
         size == 0 ? tfs_sparse_empty(&array->pages) : tfs_sparse_resize(array->pages, size);
@@ -165,7 +171,7 @@ static bool has_moved_away(const struct tfs_branch *branch, const struct tfs_nod
 /* Has an array of many chunks another place in the save than it had in that document? */
 static bool has_other_bounds(const struct tfs_branch *branch, const struct tfs_open_array *array)
 {
-    const struct tfs_doc *docs[2] = {array->opened, tfs_store_shown(branch->store)};
+    const struct tfs_doc *docs[2] = {array->pages->base, tfs_store_shown(branch->store)};
     const struct tfs_at at = tfs_node_at(branch->save, &array->node);
     struct tfs_key low[2] = {{0}}, high[2] = {{0}};
     bool any[2];
@@ -195,7 +201,7 @@ static int take_pages(struct tfs_work *work, const struct tfs_open_array *array,
         return tfs_fail(err, -ESTALE,
                         "the bounds of the save have changed since this array was opened: open it "
                         "again");
-    if (array->pages->base != NULL && has_moved_away(work->branch, &array->node))
+    if (array->pages->base_size > 0 && has_moved_away(work->branch, &array->node))
         return tfs_fail(err, -ESTALE, "the chunk was moved since this array was opened");
     work->written = &written;
     int result = tfs_ops_validate(work, &work->inode->node, (struct tfs_span){0}, err);
@@ -243,9 +249,8 @@ int tfs_ops_commit_array(struct tfs_work *work, bool released)
         put_aside(s, inode, &now);
     pthread_mutex_lock(&s->lock);
     take_answer(work, now.pages, result);
-    if (result == 0 && (work->job.edited || array->kept))
+    if (result == 0 && work->job.edited)
         tfs_ops_drop_rejected(s, &inode->node);
-    array->kept = result < 0 && (array->kept || tell);
     pthread_cond_broadcast(&s->answered);
     pthread_mutex_unlock(&s->lock);
     tfs_sparse_unref(now.pages);

@@ -114,7 +114,8 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
 {
     struct tfs_branch *branch = tfs_ops_branch(s, node);
     const bool file = !tfs_node_is_directory(node);
-    const struct tfs_draft *unborn = file ? tfs_inode_unborn(&s->inodes, node) : NULL;
+    const struct tfs_inode *made = file ? tfs_inode_unborn(&s->inodes, node) : NULL;
+    const struct tfs_draft *unborn = made != NULL ? tfs_inode_first_draft(made) : NULL;
     const uint64_t id = tfs_node_id(node);
     uint64_t size = unborn != NULL ? tfs_draft_size(unborn) : 0;
     int result = 0;

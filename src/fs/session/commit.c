@@ -336,10 +336,11 @@ static int apply_commit(struct tfs_job *job, bool last)
 }
 
 /* A name that was created with a refused text is gone again. */
-static void end_name(struct tfs_session *s, const struct tfs_inode *inode)
+static void end_name(struct tfs_session *s, struct tfs_inode *inode)
 {
     struct tfs_node node = inode->node;
 
+    tfs_inode_lose_name(&s->inodes, inode);
     tfs_ops_refresh(s, &node);
     struct tfs_node dir = tfs_ops_parent(s, &node);
     tfs_ops_bump_directory(s, &dir);
@@ -348,8 +349,9 @@ static void end_name(struct tfs_session *s, const struct tfs_inode *inode)
 
 static void end_handle(struct tfs_session *s, struct tfs_handle *handle)
 {
-    const struct tfs_inode *inode = handle->inode;
-    const bool unborn = handle->draft != NULL && handle->draft->unborn && !tfs_inode_is_gone(inode);
+    struct tfs_inode *inode = handle->inode;
+    const bool unborn =
+        handle->draft != NULL && tfs_inode_unborn(&s->inodes, &inode->node) == inode;
 
     tfs_handle_drop(handle);
     if (unborn && tfs_inode_unborn(&s->inodes, &inode->node) == NULL)

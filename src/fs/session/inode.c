@@ -94,7 +94,6 @@ void tfs_draft_skip_lines(struct tfs_draft *draft)
     const uint8_t *end = bytes->size > 0 ? memrchr(bytes->data, '\n', bytes->size) : NULL;
 
     draft->scanned = end != NULL ? (uint64_t)(end + 1 - bytes->data) : 0;
-    draft->lines = tfs_count_lines((struct tfs_span){bytes->data, (size_t)draft->scanned});
 }
 
 /* ---- what was written, and by whom ----------------------------------------------------------- */
@@ -121,7 +120,7 @@ void tfs_draft_cut(struct tfs_draft *draft, struct timespec time)
 {
     change(draft, time);
     draft->cut = true;
-    draft->accepted = draft->scanned = draft->lines = 0;
+    draft->accepted = draft->scanned = 0;
 }
 
 void tfs_draft_wrote(struct tfs_draft *draft, uint64_t owner, struct timespec time)
@@ -264,21 +263,29 @@ static struct tfs_inode *make_file(struct tfs_inodes *inodes, uint64_t id,
     return inode;
 }
 
-/* The draft that made the name of this inode; NULL: there is none. */
-static struct tfs_draft *unborn(const struct tfs_inode *inode)
+struct tfs_draft *tfs_inode_first_draft(const struct tfs_inode *inode)
 {
     const struct tfs_handle *h = inode->handles;
 
-    while (h != NULL && (h->draft == NULL || !h->draft->unborn))
+    while (h != NULL && h->draft == NULL)
         h = h->next;
     return h != NULL ? h->draft : NULL;
+}
+
+struct tfs_inode *tfs_inode_unborn(const struct tfs_inodes *inodes, const struct tfs_node *node)
+{
+    struct tfs_inode *inode = tfs_map_find(&inodes->files, tfs_node_id(node));
+
+    return inode != NULL && inode->stamp == TFS_STAMP_TAKEN && tfs_inode_first_draft(inode) != NULL
+               ? inode
+               : NULL;
 }
 
 int tfs_inode_give(struct tfs_inodes *inodes, const struct tfs_node *node, uint64_t stamp,
                    struct tfs_doc *alone, uint64_t *id)
 {
     struct tfs_inode *inode = tfs_map_find(&inodes->files, tfs_node_id(node));
-    const bool named = inode != NULL && unborn(inode) != NULL;
+    const bool named = tfs_inode_unborn(inodes, node) != NULL;
 
     if (!named && (alone != NULL || inode == NULL || inode->stamp != stamp)) {
         *id = tfs_node_id(node);
@@ -326,12 +333,11 @@ void tfs_inode_end_array(struct tfs_inode *inode)
     if (inode->array == NULL)
         return;
     tfs_sparse_unref(inode->array->pages);
-    tfs_doc_unref(inode->array->opened);
     free(inode->array);
     inode->array = NULL;
 }
 
-static void leave_file(struct tfs_inodes *inodes, struct tfs_inode *inode)
+void tfs_inode_lose_name(struct tfs_inodes *inodes, struct tfs_inode *inode)
 {
     uint64_t computed = tfs_node_id(&inode->node);
 
@@ -359,7 +365,7 @@ void tfs_inode_drop(struct tfs_inodes *inodes, struct tfs_inode *inode)
     if (inode->refs > 0 || linked)
         return;
     if (inode->scratch == NULL)
-        leave_file(inodes, inode);
+        tfs_inode_lose_name(inodes, inode);
     tfs_scratch_free(inodes->scratch_tree, inode->scratch);
     tfs_map_remove(&inodes->inodes, inode->id);
     free(inode);
@@ -390,26 +396,16 @@ bool tfs_inode_is_gone(const struct tfs_inode *inode)
     return inode->stamp == TFS_STAMP_TAKEN && inode->doc != NULL;
 }
 
-struct tfs_draft *tfs_inode_unborn(const struct tfs_inodes *inodes, const struct tfs_node *node)
-{
-    const struct tfs_inode *inode = tfs_map_find(&inodes->files, tfs_node_id(node));
-
-    return inode != NULL ? unborn(inode) : NULL;
-}
-
 void tfs_inode_is_born(struct tfs_inodes *inodes, const struct tfs_node *node)
 {
-    const uint64_t file = tfs_node_id(node);
-    const struct tfs_inode *inode;
+    struct tfs_inode *inode = tfs_inode_unborn(inodes, node);
 
-    if (tfs_inode_unborn(inodes, node) == NULL)
+    if (inode == NULL)
         return;
-    for (size_t at = 0; (inode = tfs_inode_next_open(inodes, file, &at)) != NULL;)
-        for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
-            if (h->draft != NULL && h->draft->unborn) {
-                h->draft->unborn = false;
-                tfs_draft_lacks_text(h->draft);
-            }
+    tfs_inode_lose_name(inodes, inode);
+    for (struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
+        if (h->draft != NULL)
+            tfs_draft_lacks_text(h->draft);
 }
 
 static bool is_dirty(const struct tfs_handle *handle)
@@ -417,8 +413,9 @@ static bool is_dirty(const struct tfs_handle *handle)
     return handle->draft != NULL && handle->draft->state == TFS_DRAFT_DIRTY;
 }
 
-void tfs_inode_take(struct tfs_inode *inode)
+void tfs_inode_take(struct tfs_inodes *inodes, struct tfs_inode *inode)
 {
+    tfs_inode_lose_name(inodes, inode);
     inode->stamp = TFS_STAMP_TAKEN;
     tfs_doc_unref(inode->doc);
     inode->doc = NULL;
@@ -426,7 +423,7 @@ void tfs_inode_take(struct tfs_inode *inode)
 
 void tfs_inode_leave(struct tfs_inodes *inodes, struct tfs_inode *inode, struct tfs_doc *doc)
 {
-    leave_file(inodes, inode);
+    tfs_inode_lose_name(inodes, inode);
     if (inode->doc == NULL)
         inode->doc = tfs_doc_ref(doc);
 }

@@ -45,16 +45,15 @@ struct tfs_owner {
 
 struct tfs_draft {
     enum tfs_draft_state state;
-    bool cut;    /* to 0: it takes the place of whatever others made of the file meanwhile */
-    bool unborn; /* the name was created, and has no accepted text yet */
+    bool cut; /* to 0: it takes the place of whatever others made of the file meanwhile */
     struct tfs_buf bytes;
     struct tfs_sparse *sparse; /* has the bytes; NULL: they are in memory */
     /* What it began from, or what its last commit made: the file as it was there. */
     struct tfs_doc *doc; /* NULL: the draft lacks what others wrote */
     struct tfs_node node;
     uint64_t stamp;
-    uint64_t accepted;       /* bytes before this are not its own, or are taken */
-    uint64_t scanned, lines; /* bytes that were looked at while they were appended */
+    uint64_t accepted; /* bytes before this are not its own, or are taken */
+    uint64_t scanned;  /* bytes that were looked at while they were appended */
     uint64_t writes;
     struct tfs_owner owners[TFS_OWNERS]; /* with writes that no commit point has taken */
     unsigned owner_count;                /* more than there are: everybody */
@@ -111,13 +110,10 @@ struct tfs_handle {
 
 /* An array that is open for writing. */
 struct tfs_open_array {
-    struct tfs_node node;   /* with the key that it has in the document below the pages */
-    struct tfs_doc *opened; /* that document */
-    struct tfs_sparse *pages;
-    uint64_t limit; /* bytes */
-    int failed;     /* why a write is there in part, or what was taken is set aside; 0: neither */
+    struct tfs_node node;     /* with the key that it has in the document below the pages */
+    struct tfs_sparse *pages; /* over what the document says that it was opened in */
+    int failed; /* why a write is there in part, or what was taken is set aside; 0: neither */
     enum tfs_draft_state state;
-    bool kept; /* what its writers wrote is in rejected/ */
 };
 
 /* The stamp of a text that an id does not show: somebody writes the file through it, or did. */
@@ -139,7 +135,8 @@ struct tfs_inodes {
     struct tfs_scratch_tree *scratch_tree;
     struct tfs_map inodes; /* id -> struct tfs_inode */
     struct tfs_map open;   /* those of them that have handles, or an array */
-    struct tfs_map files;  /* computed id -> struct tfs_inode that its name was given last */
+    struct tfs_map files;  /* computed id -> struct tfs_inode that its name is given; a taken one
+                            * only as long as the name has no accepted text */
     uint64_t next_id;
 };
 
@@ -178,14 +175,18 @@ bool tfs_inode_has_reader(const struct tfs_inode *inode);
 bool tfs_inode_has_writer(const struct tfs_inode *inode);
 /* Is it taken, and its name another file's, or nobody's? */
 bool tfs_inode_is_gone(const struct tfs_inode *inode);
-/* The first draft of a name that was created, until it has an accepted text; NULL: it has one. */
-struct tfs_draft *tfs_inode_unborn(const struct tfs_inodes *inodes, const struct tfs_node *node);
+/* The inode of a name that was created and has no accepted text yet; NULL: it has one. */
+struct tfs_inode *tfs_inode_unborn(const struct tfs_inodes *inodes, const struct tfs_node *node);
+/* The draft of who opened it first of those that have one; NULL: nobody has. */
+struct tfs_draft *tfs_inode_first_draft(const struct tfs_inode *inode);
 /* It has an accepted text, which no draft has that began before. */
 void tfs_inode_is_born(struct tfs_inodes *inodes, const struct tfs_node *node);
 /* What was written to an array goes. */
 void tfs_inode_end_array(struct tfs_inode *inode);
-/* No name is given it any more. */
-void tfs_inode_take(struct tfs_inode *inode);
+/* Its name is given another one from now on. */
+void tfs_inode_lose_name(struct tfs_inodes *inodes, struct tfs_inode *inode);
+/* So it is, because somebody writes the file through it. */
+void tfs_inode_take(struct tfs_inodes *inodes, struct tfs_inode *inode);
 /* Its name is gone: who has it open goes on with what it was in this document. */
 void tfs_inode_leave(struct tfs_inodes *inodes, struct tfs_inode *inode, struct tfs_doc *doc);
 /* Makes a scratch file a taken id of the file `node`. */

@@ -83,7 +83,7 @@ void tfs_file_take(struct tfs_session *s, struct tfs_inode *inode)
     /* A computed id has no record once it is closed: its file must not have it again. */
     if (inode->id < TFS_ID_TABLE)
         tfs_views_restamp(&s->views, inode->id);
-    tfs_inode_take(inode);
+    tfs_inode_take(&s->inodes, inode);
 }
 
 /* As it is now; of a file as it is read, there. */
@@ -160,7 +160,6 @@ static int begin_draft(struct tfs_session *s, struct tfs_need *need, struct tfs_
         return -ENOMEM;
     tfs_draft_stands_on(draft, inode->doc != NULL ? inode->doc : shown_of(s, &node), &node, stamp);
     draft->accepted = tfs_draft_size(draft);
-    draft->unborn = inode->doc == NULL && tfs_inode_unborn(&s->inodes, &node) != NULL;
     if (handle->append)
         tfs_draft_skip_lines(draft);
     handle->draft = draft;
@@ -253,7 +252,7 @@ int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_h
         return result;
     if (inode->array != NULL) {
         handle->wrote = true;
-        return tfs_ops_resize_array(inode, size);
+        return tfs_ops_resize_array(s, inode, size);
     }
     if (handle->inode->scratch != NULL)
         return resize_scratch(s, inode->scratch, size);
@@ -278,7 +277,7 @@ struct scan {
     struct tfs_buf text; /* the header and these lines; empty: there is nothing to look at */
     struct tfs_doc *doc;
     struct tfs_node node;
-    uint64_t end, lines; /* of the draft, with them */
+    uint64_t end; /* of the draft, with them */
 };
 
 struct writing {
@@ -345,10 +344,8 @@ static int write_draft(struct tfs_session *s, struct tfs_need *need, struct writ
     if (result < 0)
         return result;
     tfs_draft_wrote(draft, w->owner, tfs_views_now(&s->views));
-    if (w->scan.text.size > 0) {
+    if (w->scan.text.size > 0)
         draft->scanned = w->scan.end;
-        draft->lines = w->scan.lines;
-    }
     return 0;
 }
 
@@ -409,7 +406,6 @@ static void take_lines(const struct tfs_draft *draft, struct tfs_span more, stru
         quotes += text->data[i] == '"';
     text->size = size > 0 && quotes % 2 == 0 ? start + size : 0;
     scan->end = draft->scanned + size;
-    scan->lines = draft->lines + tfs_count_lines((struct tfs_span){text->data + start, size});
 }
 
 static int try_scan(struct tfs_session *s, void *call, struct tfs_need *need)
@@ -445,12 +441,19 @@ static int look(struct tfs_session *s, const struct writing *w, struct tfs_error
         (void)tfs_node_put(save, &edit, &scan->node, tfs_buf_span(&text), &put, why);
     tfs_edit_release(&edit);
     tfs_buf_release(&text);
-    const uint64_t lines = tfs_count_lines(tfs_buf_span(&scan->text));
-    if (why->code != -EBADMSG || why->line == 0 || why->line > lines)
-        return 0;
-    /* Where it stands in the file. */
-    why->line += (uint32_t)(scan->lines - lines);
-    return -EBADMSG;
+    return why->code == -EBADMSG && why->line > 0 &&
+                   why->line <= tfs_count_lines(tfs_buf_span(&scan->text))
+               ? -EBADMSG
+               : 0;
+}
+
+/* Of those that were looked at before, but for the header, which stands before the new ones, too. */
+static uint32_t lines_above(const struct tfs_draft *draft)
+{
+    const uint64_t lines =
+        tfs_count_lines((struct tfs_span){draft->bytes.data, (size_t)draft->scanned});
+
+    return lines > 0 ? (uint32_t)(lines - 1) : 0;
 }
 
 /* 0, or -EBADMSG: a line can never be right, and nothing of the bytes is in the draft. */
@@ -461,13 +464,15 @@ static int scan_lines(struct tfs_session *s, struct writing *w)
 
     if (result == 0 && w->scan.text.size > 0)
         result = look(s, w, &why);
+    if (result == 0)
+        return 0;
+    pthread_mutex_lock(&s->lock);
+    if (result == -EBADMSG)
+        why.line += lines_above(w->handle->draft);
+    end_unused(w->handle);
+    pthread_mutex_unlock(&s->lock);
     if (result == -EBADMSG)
         tfs_ops_log_node(s, &why, &w->handle->inode->node);
-    if (result < 0) {
-        pthread_mutex_lock(&s->lock);
-        end_unused(w->handle);
-        pthread_mutex_unlock(&s->lock);
-    }
     return result;
 }
 
@@ -650,7 +655,7 @@ static void name_range(struct tfs_session *s, struct tfs_need *need, uint64_t id
     const struct tfs_node node = node_of(s, inode);
     if (array == NULL)
         find_range(s, need, inode, &node, offset, size, &none);
-    else if (array->pages->base != NULL)
+    else
         tfs_ops_range_of(s, need, &array->node, array->pages->base, offset, size, &none);
 }
 

@@ -215,7 +215,6 @@ static int begin_unborn(struct tfs_session *s, struct tfs_handle *handle)
 
     if (result < 0 || handle->draft == NULL)
         return result;
-    handle->draft->unborn = true;
     handle->draft->cut = !handle->append;
     tfs_draft_stands_on(handle->draft, tfs_store_shown(tfs_ops_branch(s, node)->store), node,
                         tfs_views_stamp(&s->views, tfs_node_id(node)));
@@ -235,11 +234,10 @@ static int create_schema(struct tfs_session *s, struct creating *c, const struct
         return c->err.code;
     if (!tfs_ops_writable(s, &entry->node))
         return -EACCES;
-    *inode = tfs_inode_make_taken(&s->inodes, &entry->node, true);
+    const bool unborn = !starts_from_text(s, c, &entry->node);
+    *inode = tfs_inode_make_taken(&s->inodes, &entry->node, unborn);
     int result = *inode == NULL ? -ENOMEM : open_handle(s, *inode, c->flags | O_WRONLY, &c->handle);
-    if (result < 0)
-        return result;
-    if (!starts_from_text(s, c, &entry->node))
+    if (result == 0 && unborn)
         result = begin_unborn(s, c->handle);
     if (result < 0)
         return result;
@@ -271,7 +269,9 @@ static int create_existing(struct tfs_session *s, struct creating *c, const stru
                      ? tfs_file_for_open(s, entry->link->scratch->id, wants_write(c->flags), inode)
                      : tfs_file_check(s, &entry->node, wants_write(c->flags));
     if (result == 0 && entry->link == NULL) {
-        *inode = tfs_inode_make_taken(&s->inodes, &entry->node, false);
+        *inode = tfs_inode_unborn(&s->inodes, &entry->node);
+        if (*inode == NULL)
+            *inode = tfs_inode_make_taken(&s->inodes, &entry->node, false);
         result = *inode == NULL ? -ENOMEM : 0;
     }
     if (result == 0)

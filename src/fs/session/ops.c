@@ -518,8 +518,6 @@ static const char *sentence_of(int result)
         return "this file is for reading only";
     case -EROFS:
         return "this save is read-only, info.txt says why";
-    case -EXDEV:
-        return "this cannot be moved there, only copied";
     default:
         return NULL;
     }

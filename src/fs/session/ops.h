@@ -219,7 +219,7 @@ void tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file,
 void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_node *file);
 
 /* What a call ended with goes to errors.log if it was refused: with the sentence of `why`, which is
- * a message too; else, of EPERM, EACCES, EROFS and EXDEV, with a sentence for the number. About the
+ * a message too; else, of EPERM, EMLINK, EACCES and EROFS, with a sentence for the number. About the
  * name in the directory `id`, or `id` itself for NULL. Take the lock. Return `result`. */
 int tfs_ops_told(struct tfs_session *s, uint64_t id, const char *name, int result,
                  const struct tfs_error *why);
@@ -268,7 +268,7 @@ int tfs_ops_open_array(struct tfs_session *s, struct tfs_inode *inode);
 /* `why`: of a failure that is to be told. */
 int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs_inode *inode,
                         uint64_t offset, struct tfs_span bytes, struct tfs_error *why);
-int tfs_ops_resize_array(struct tfs_inode *inode, uint64_t size);
+int tfs_ops_resize_array(struct tfs_session *s, struct tfs_inode *inode, uint64_t size);
 /* By the store's thread, without the lock: what was written becomes an edit; `released`: if it has
  * no writer. What is refused is told, and put aside. */
 int tfs_ops_commit_array(struct tfs_work *work, bool released);

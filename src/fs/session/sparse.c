@@ -115,10 +115,11 @@ void tfs_sparse_unref(struct tfs_sparse *sparse)
 int tfs_sparse_empty(struct tfs_sparse **sparse)
 {
     struct tfs_sparse *empty;
-    int result = tfs_sparse_create(NULL, 0, &empty);
+    int result = tfs_sparse_create((*sparse)->base, 0, &empty);
 
     if (result < 0)
         return result;
+    empty->based = false;
     tfs_sparse_unref(*sparse);
     *sparse = empty;
     return 0;
@@ -293,7 +294,7 @@ int tfs_sparse_text(const struct tfs_sparse *s, struct tfs_save *save, const str
     struct tfs_blob *base = NULL;
     struct tfs_buf out = {0};
 
-    if (s->base != NULL &&
+    if (s->base_size > 0 &&
         lens->get_range(save, s->base, tfs_node_at(save, node), 0, s->base_size, &base, err) == 0)
         tfs_buf_add_span(&out, tfs_blob_span(base));
     tfs_blob_unref(base);
@@ -338,7 +339,7 @@ static int written_read(const void *arg, bool before, uint64_t offset, size_t si
 struct tfs_written tfs_sparse_written(struct tfs_sparse *s)
 {
     return (struct tfs_written){.size = s->size,
-                                .base = s->base,
+                                .base = s->based ? s->base : NULL,
                                 .based = s->based,
                                 .begun = s->based && !s->cut && s->old_fd < 0,
                                 .differs = written_differs,

@@ -37,7 +37,7 @@ struct tfs_sparse {
 int tfs_sparse_create(struct tfs_doc *base, uint64_t size, struct tfs_sparse **sparse);
 struct tfs_sparse *tfs_sparse_ref(struct tfs_sparse *sparse);
 void tfs_sparse_unref(struct tfs_sparse *sparse); /* NULL is legal */
-/* Puts another one, over nothing, in its place: what it was may be read just now. */
+/* Puts another one in its place, of which nothing shows: what it was may be read just now. */
 int tfs_sparse_empty(struct tfs_sparse **sparse);
 
 /* Does a write of these bytes need what `base` shows of a page? Then *page is its offset. */
