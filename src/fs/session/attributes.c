@@ -40,12 +40,10 @@ static void fill_mode(struct tfs_session *s, const struct tfs_node *node, struct
 static int find_size(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                      uint64_t *size)
 {
-    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    struct tfs_view view = tfs_ops_view(s, node);
 
-    if (tfs_store_broken(branch->store) != 0)
+    if (tfs_store_broken(tfs_ops_branch(s, node)->store))
         return -EIO;
-    struct tfs_view view = {branch->save, tfs_store_shown(branch->store), *node, tfs_node_id(node),
-                            0};
     int result = tfs_views_size(&s->views, &view, size);
     if (result != -EAGAIN || need == NULL)
         return result;

@@ -9,16 +9,31 @@
 
 #include "fs/session/ops.h"
 
-/* One call about a name. */
+/* One call about a name; `verb` is an attempt at what it asks for. */
 struct naming {
+    int (*verb)(struct tfs_session *s, struct naming *c);
     uint64_t parent;
     const char *name;
     struct tfs_attr owner; /* of what is made */
     const char *target;
     struct tfs_reply reply;
     struct tfs_attr *attr;
+    struct tfs_entry entry;
     struct tfs_error err; /* to be logged; code 0: nothing */
 };
+
+static int try_verb(struct tfs_session *s, void *call, struct tfs_need *need)
+{
+    struct naming *c = call;
+    const int result = tfs_entry_find(s, need, c->parent, c->name, &c->entry);
+
+    return result < 0 ? result : c->verb(s, c);
+}
+
+static int run(struct tfs_session *s, struct naming *c)
+{
+    return tfs_ops_told(s, c->parent, c->name, tfs_ops_run(s, try_verb, c), &c->err);
+}
 
 /* ---- unlink ---------------------------------------------------------------------------------- */
 
@@ -45,32 +60,27 @@ static int unlink_schema(struct tfs_session *s, const struct tfs_node *node)
         return -EPERM;
     if (tfs_names_hide(&s->names, node, TFS_HIDING_UNLINKED) < 0)
         return -ENOMEM;
-    tfs_ops_leave(s, node, tfs_store_shown(tfs_ops_branch(s, node)->store));
-    struct tfs_node dir = tfs_ops_parent(s, node);
-    tfs_ops_bump_directory(s, &dir);
+    tfs_ops_leave(s, node, tfs_ops_shown(s, node));
+    tfs_ops_bump_parent(s, node);
     return 0;
 }
 
-static int try_unlink(struct tfs_session *s, void *call, struct tfs_need *need)
+static int unlink_name(struct tfs_session *s, struct naming *c)
 {
-    const struct naming *c = call;
-    struct tfs_entry entry;
-    int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
+    const struct tfs_entry *entry = &c->entry;
 
-    if (result < 0)
-        return result;
-    if (entry.link != NULL)
-        return unlink_scratch(s, entry.link);
-    if (tfs_entry_read_only(s, &entry))
+    if (entry->link != NULL)
+        return unlink_scratch(s, entry->link);
+    if (tfs_entry_read_only(s, entry))
         return -EROFS;
-    return entry.schema && entry.visible ? unlink_schema(s, &entry.node) : -ENOENT;
+    return entry->schema && entry->visible ? unlink_schema(s, &entry->node) : -ENOENT;
 }
 
 int tfs_session_unlink(struct tfs_session *s, uint64_t parent, const char *name)
 {
-    struct naming c = {.parent = parent, .name = name};
+    struct naming c = {.verb = unlink_name, .parent = parent, .name = name};
 
-    return tfs_ops_told(s, parent, name, tfs_ops_run(s, try_unlink, &c), NULL);
+    return run(s, &c);
 }
 
 /* ---- directories of groups ------------------------------------------------------------------- */
@@ -91,13 +101,6 @@ static int check_empty(struct tfs_session *s, const struct tfs_node *dir)
     if (found < 0)
         return found;
     return tfs_scratch_tree_is_empty(&s->scratch_tree, tfs_node_id(dir)) ? 0 : -ENOTEMPTY;
-}
-
-static void parent_changed(struct tfs_session *s, const struct tfs_node *node)
-{
-    struct tfs_node parent = tfs_ops_parent(s, node);
-
-    tfs_ops_bump_directory(s, &parent);
 }
 
 /* Is the directory there, with those of its scope that the schema has? Then it stays. */
@@ -143,7 +146,7 @@ static int group_make(struct tfs_session *s, const struct tfs_node *node, struct
          tfs_names_make(&s->names, node, tree->group) < 0) ||
         tfs_names_add(&s->names, node) < 0)
         return -ENOMEM;
-    parent_changed(s, node);
+    tfs_ops_bump_parent(s, node);
     return 0;
 }
 
@@ -159,7 +162,7 @@ static int group_remove(struct tfs_session *s, const struct tfs_node *node, stru
     if (result < 0)
         return result;
     tfs_names_drop(&s->names, node);
-    parent_changed(s, node);
+    tfs_ops_bump_parent(s, node);
     return 0;
 }
 
@@ -217,27 +220,23 @@ static void refuse_number(const struct tfs_entry *entry, struct tfs_error *err)
         tfs_fail(err, -EINVAL, "a chunk directory is named X_Y_Z, plain decimal numbers: 3_-1_12");
 }
 
-static int try_mkdir(struct tfs_session *s, void *call, struct tfs_need *need)
+static int make_directory(struct tfs_session *s, struct naming *c)
 {
-    struct naming *c = call;
-    struct tfs_entry entry;
+    const struct tfs_entry *entry = &c->entry;
 
-    int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
-    if (result == 0 && tfs_entry_read_only(s, &entry))
-        result = -EROFS;
-    if (result < 0)
-        return result;
-    if (entry.link != NULL)
+    if (tfs_entry_read_only(s, entry))
+        return -EROFS;
+    if (entry->link != NULL)
         return -EEXIST;
-    if (entry.coordinate)
-        return entry.schema ? -EEXIST
-                            : tfs_ops_chunk(entry.branch, TFS_CHUNK_MAKE, &entry.node,
-                                            entry.node.key, c->reply);
-    if (entry.schema)
-        return mkdir_schema(s, c, &entry);
-    result = tfs_entry_free_for_scratch(s, &entry, c->name, true);
+    if (entry->coordinate)
+        return entry->schema ? -EEXIST
+                             : tfs_ops_chunk(entry->branch, TFS_CHUNK_MAKE, &entry->node,
+                                             entry->node.key, c->reply);
+    if (entry->schema)
+        return mkdir_schema(s, c, entry);
+    const int result = tfs_entry_free_for_scratch(s, entry, c->name, true);
     if (result == -EINVAL)
-        refuse_number(&entry, &c->err);
+        refuse_number(entry, &c->err);
     return result < 0 ? result : make_scratch(s, c, TFS_SCRATCH_DIRECTORY);
 }
 
@@ -245,13 +244,14 @@ void tfs_session_mkdir(struct tfs_session *s, uint64_t parent, const char *name,
                        uid_t uid, gid_t gid, struct tfs_reply reply)
 {
     struct tfs_attr attr;
-    struct naming c = {.parent = parent,
+    struct naming c = {.verb = make_directory,
+                       .parent = parent,
                        .name = name,
                        .owner.st = {.st_mode = mode, .st_uid = uid, .st_gid = gid},
                        .target = "",
                        .reply = reply,
                        .attr = &attr};
-    int result = tfs_ops_told(s, parent, name, tfs_ops_run(s, try_mkdir, &c), &c.err);
+    const int result = run(s, &c);
 
     if (result != -EINPROGRESS)
         reply.done(reply.arg, result, result == 0 ? &attr : NULL);
@@ -299,34 +299,30 @@ static int rmdir_below_chunk(struct tfs_session *s, const struct tfs_entry *entr
     return tfs_names_hide(&s->names, &entry->node, TFS_HIDING_PASSES);
 }
 
-static int try_rmdir(struct tfs_session *s, void *call, struct tfs_need *need)
+static int remove_directory(struct tfs_session *s, struct naming *c)
 {
-    struct naming *c = call;
-    struct tfs_entry entry;
+    const struct tfs_entry *entry = &c->entry;
 
-    int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
-    if (result < 0)
-        return result;
-    if (entry.link != NULL)
-        return rmdir_scratch(s, entry.link);
-    if (!entry.schema || !entry.visible)
+    if (entry->link != NULL)
+        return rmdir_scratch(s, entry->link);
+    if (!entry->schema || !entry->visible)
         return -ENOENT;
-    if (!tfs_node_is_directory(&entry.node))
+    if (!tfs_node_is_directory(&entry->node))
         return -ENOTDIR;
-    if (tfs_entry_read_only(s, &entry))
+    if (tfs_entry_read_only(s, entry))
         return -EROFS;
-    if (tfs_node_is_chunk(&entry.node))
-        return rmdir_chunk(s, &entry, c);
-    if (entry.branch != NULL && tfs_node_is_group(&entry.node) && !is_shown_in_group(&entry))
-        return group_remove(s, &entry.node, &c->err);
-    return rmdir_below_chunk(s, &entry);
+    if (tfs_node_is_chunk(&entry->node))
+        return rmdir_chunk(s, entry, c);
+    if (entry->branch != NULL && tfs_node_is_group(&entry->node) && !is_shown_in_group(entry))
+        return group_remove(s, &entry->node, &c->err);
+    return rmdir_below_chunk(s, entry);
 }
 
 void tfs_session_rmdir(struct tfs_session *s, uint64_t parent, const char *name,
                        struct tfs_reply reply)
 {
-    struct naming c = {.parent = parent, .name = name, .reply = reply};
-    int result = tfs_ops_told(s, parent, name, tfs_ops_run(s, try_rmdir, &c), &c.err);
+    struct naming c = {.verb = remove_directory, .parent = parent, .name = name, .reply = reply};
+    const int result = run(s, &c);
 
     if (result != -EINPROGRESS)
         tfs_reply_now(reply, result);
@@ -334,32 +330,29 @@ void tfs_session_rmdir(struct tfs_session *s, uint64_t parent, const char *name,
 
 /* ---- symbolic links: scratch only (editors lock with them) ----------------------------------- */
 
-static int try_symlink(struct tfs_session *s, void *call, struct tfs_need *need)
+static int make_symlink(struct tfs_session *s, struct naming *c)
 {
-    struct naming *c = call;
-    struct tfs_entry entry;
+    const struct tfs_entry *entry = &c->entry;
 
-    int result = tfs_entry_find(s, need, c->parent, c->name, &entry);
-    if (result < 0)
-        return result;
-    if (entry.link != NULL || entry.visible)
+    if (entry->link != NULL || entry->visible)
         return -EEXIST;
-    if (entry.schema)
-        return tfs_entry_check_shown(&entry, &c->err) < 0 ? c->err.code : -EPERM;
-    result = tfs_entry_free_for_scratch(s, &entry, c->name, false);
+    if (entry->schema)
+        return tfs_entry_check_shown(entry, &c->err) < 0 ? c->err.code : -EPERM;
+    const int result = tfs_entry_free_for_scratch(s, entry, c->name, false);
     return result < 0 ? result : make_scratch(s, c, TFS_SCRATCH_SYMLINK);
 }
 
 int tfs_session_symlink(struct tfs_session *s, uint64_t parent, const char *name,
                         const char *target, uid_t uid, gid_t gid, struct tfs_attr *attr)
 {
-    struct naming c = {.parent = parent,
+    struct naming c = {.verb = make_symlink,
+                       .parent = parent,
                        .name = name,
                        .owner.st = {.st_mode = 0777, .st_uid = uid, .st_gid = gid},
                        .target = target,
                        .attr = attr};
 
-    return tfs_ops_told(s, parent, name, tfs_ops_run(s, try_symlink, &c), &c.err);
+    return run(s, &c);
 }
 
 int tfs_session_link(struct tfs_session *s, uint64_t parent, const char *name)

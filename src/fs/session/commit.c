@@ -342,9 +342,7 @@ static void end_name(struct tfs_session *s, struct tfs_inode *inode)
 
     tfs_inode_lose_name(&s->inodes, inode);
     tfs_ops_refresh(s, &node);
-    struct tfs_node dir = tfs_ops_parent(s, &node);
-    tfs_ops_bump_directory(s, &dir);
-    tfs_ops_stale(s, &dir);
+    tfs_ops_list_again(s, &node);
 }
 
 static void end_handle(struct tfs_session *s, struct tfs_handle *handle)
@@ -366,7 +364,7 @@ static void part(struct tfs_session *s, struct tfs_handle *handle)
 
     if (inode->doc == NULL)
         tfs_ops_refresh(s, &inode->node);
-    tfs_inode_leave(&s->inodes, inode, tfs_store_shown(tfs_ops_branch(s, &inode->node)->store));
+    tfs_inode_leave(&s->inodes, inode, tfs_ops_shown(s, &inode->node));
     if (inode->array != NULL) {
         inode->array->failed = -ESTALE;
         inode->array->state = TFS_DRAFT_DIRTY;

@@ -127,21 +127,12 @@ static bool is_passing(int result)
     return result == -ENOMEM || result == -EBUSY || result == -EIO;
 }
 
-/* The name shows again: with the lock. */
-static void list_again(struct tfs_session *s, const struct tfs_node *node)
-{
-    const struct tfs_node up = tfs_ops_parent(s, node);
-
-    tfs_ops_bump_directory(s, &up);
-    tfs_ops_stale(s, &up);
-}
-
 /* It cannot be removed. */
 static void show_again(struct tfs_session *s, const struct tfs_node *node)
 {
     pthread_mutex_lock(&s->lock);
     tfs_names_show(&s->names, node);
-    list_again(s, node);
+    tfs_ops_list_again(s, node);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -208,7 +199,7 @@ static int apply_rest(struct tfs_job *job, bool last)
         tfs_names_touch(&s->names, &work->top);
     } else if (rests) {
         for (size_t i = 0; i < dir->hidden_count; i++)
-            list_again(s, &dir->hidden[i].node);
+            tfs_ops_list_again(s, &dir->hidden[i].node);
         tfs_names_end(&s->names, dir);
     }
     pthread_mutex_unlock(&s->lock);

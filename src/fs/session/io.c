@@ -98,17 +98,10 @@ static struct tfs_node node_of(struct tfs_session *s, const struct tfs_inode *in
 
 /* ---- a draft begins -------------------------------------------------------------------------- */
 
-static struct tfs_doc *shown_of(struct tfs_session *s, const struct tfs_node *node)
-{
-    return tfs_store_shown(tfs_ops_branch(s, node)->store);
-}
-
 /* A draft begins in memory: can what the file shows be? */
 static int check_whole(struct tfs_session *s, const struct tfs_node *node)
 {
-    const struct tfs_branch *branch = tfs_ops_branch(s, node);
-    struct tfs_view view = {branch->save, tfs_store_shown(branch->store), *node, tfs_node_id(node),
-                            0};
+    struct tfs_view view = tfs_ops_view(s, node);
     uint64_t size;
 
     return tfs_views_in_ranges(&s->views, &view) && tfs_views_size(&s->views, &view, &size) == 0 &&
@@ -158,7 +151,8 @@ static int begin_draft(struct tfs_session *s, struct tfs_need *need, struct tfs_
     tfs_blob_unref(content);
     if (draft == NULL)
         return -ENOMEM;
-    tfs_draft_stands_on(draft, inode->doc != NULL ? inode->doc : shown_of(s, &node), &node, stamp);
+    tfs_draft_stands_on(draft, inode->doc != NULL ? inode->doc : tfs_ops_shown(s, &node), &node,
+                        stamp);
     draft->accepted = tfs_draft_size(draft);
     if (handle->append)
         tfs_draft_skip_lines(draft);
@@ -179,10 +173,9 @@ static void end_unused(struct tfs_handle *handle)
 
 static uint64_t draft_limit(struct tfs_session *s, const struct tfs_inode *inode)
 {
-    const struct tfs_branch *branch = tfs_ops_branch(s, &inode->node);
     const struct tfs_node node = node_of(s, inode);
 
-    return tfs_node_text_max(branch->save, tfs_store_shown(branch->store), &node);
+    return tfs_node_text_max(tfs_ops_branch(s, &node)->save, tfs_ops_shown(s, &node), &node);
 }
 
 /* May the draft have this size? A large one goes from memory into a file, where its lens takes it
@@ -419,7 +412,7 @@ static int try_scan(struct tfs_session *s, void *call, struct tfs_need *need)
         return result;
     take_lines(w->handle->draft, w->bytes, &w->scan);
     w->scan.node = node_of(s, w->handle->inode);
-    w->scan.doc = tfs_doc_ref(shown_of(s, &w->scan.node));
+    w->scan.doc = tfs_doc_ref(tfs_ops_shown(s, &w->scan.node));
     return 0;
 }
 
@@ -447,7 +440,8 @@ static int look(struct tfs_session *s, const struct writing *w, struct tfs_error
                : 0;
 }
 
-/* Of those that were looked at before, but for the header, which stands before the new ones, too. */
+/* Of those that were looked at before, but for the header, which stands before the new ones,
+ * too. */
 static uint32_t lines_above(const struct tfs_draft *draft)
 {
     const uint64_t lines =

@@ -354,7 +354,7 @@ static int give_id(struct tfs_session *s, const struct tfs_node *node, struct tf
 {
     const uint64_t computed = tfs_node_id(node);
     const bool alone = tfs_views_have_met(&s->views, computed);
-    struct tfs_doc *shown = alone ? tfs_store_shown(tfs_ops_branch(s, node)->store) : NULL;
+    struct tfs_doc *shown = alone ? tfs_ops_shown(s, node) : NULL;
     const int result =
         tfs_inode_give(&s->inodes, node, tfs_views_stamp(&s->views, computed), shown, &attr->id);
 

@@ -37,7 +37,7 @@ static int begin_reading(struct tfs_session *s, struct tfs_inode *inode, struct 
         return tfs_blob_copy((struct tfs_span){0}, &handle->blob, &err);
     if (inode->doc == NULL) {
         tfs_ops_refresh(s, &inode->node);
-        inode->doc = tfs_doc_ref(tfs_store_shown(tfs_ops_branch(s, &inode->node)->store));
+        inode->doc = tfs_doc_ref(tfs_ops_shown(s, &inode->node));
     }
     return 0;
 }
@@ -77,11 +77,11 @@ struct opening {
 
 static struct tfs_view view_of(struct tfs_session *s, const struct tfs_inode *inode)
 {
-    const struct tfs_branch *branch = tfs_ops_branch(s, &inode->node);
-    struct tfs_doc *doc = inode->doc != NULL ? inode->doc : tfs_store_shown(branch->store);
-    struct tfs_view view = {branch->save, doc, inode->node, tfs_node_id(&inode->node), 0};
+    struct tfs_view view = tfs_ops_view(s, &inode->node);
 
-    if (inode->doc == NULL)
+    if (inode->doc != NULL)
+        view.doc = inode->doc;
+    else
         tfs_ops_refresh(s, &view.node);
     return view;
 }
@@ -216,7 +216,7 @@ static int begin_unborn(struct tfs_session *s, struct tfs_handle *handle)
     if (result < 0 || handle->draft == NULL)
         return result;
     handle->draft->cut = !handle->append;
-    tfs_draft_stands_on(handle->draft, tfs_store_shown(tfs_ops_branch(s, node)->store), node,
+    tfs_draft_stands_on(handle->draft, tfs_ops_shown(s, node), node,
                         tfs_views_stamp(&s->views, tfs_node_id(node)));
     return 0;
 }
@@ -243,8 +243,7 @@ static int create_schema(struct tfs_session *s, struct creating *c, const struct
         return result;
     /* The name comes back last: until now it could stay away. */
     tfs_names_show(&s->names, &entry->node);
-    struct tfs_node dir = tfs_ops_parent(s, &entry->node);
-    tfs_ops_bump_directory(s, &dir);
+    tfs_ops_bump_parent(s, &entry->node);
     return 0;
 }
 

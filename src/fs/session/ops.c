@@ -45,6 +45,18 @@ static struct tfs_doc *doc_of(const struct tfs_branch *branch)
     return tfs_store_shown(branch->store);
 }
 
+struct tfs_doc *tfs_ops_shown(struct tfs_session *s, const struct tfs_node *node)
+{
+    return doc_of(tfs_ops_branch(s, node));
+}
+
+struct tfs_view tfs_ops_view(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+
+    return (struct tfs_view){branch->save, doc_of(branch), *node, tfs_node_id(node), 0};
+}
+
 bool tfs_ops_read_only(struct tfs_session *s, const struct tfs_node *node)
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
@@ -141,9 +153,11 @@ bool tfs_ops_is_array(struct tfs_session *s, const struct tfs_node *node)
     return (tfs_node_file(tfs_ops_branch(s, node)->save, node)->flags & TFS_FILE_OVERLAY) != 0;
 }
 
-void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir)
+void tfs_ops_bump_parent(struct tfs_session *s, const struct tfs_node *node)
 {
-    tfs_views_bump(&s->views, tfs_node_id(dir));
+    const struct tfs_node dir = tfs_ops_parent(s, node);
+
+    tfs_views_bump(&s->views, tfs_node_id(&dir));
 }
 
 void tfs_ops_stale(struct tfs_session *s, const struct tfs_node *dir)
@@ -153,6 +167,14 @@ void tfs_ops_stale(struct tfs_session *s, const struct tfs_node *dir)
     /* Without memory it stays as long as the kernel keeps it. */
     if (s->events.invalidate != NULL && branch != NULL)
         (void)tfs_map_set(&branch->stale, tfs_node_id(dir), branch);
+}
+
+void tfs_ops_list_again(struct tfs_session *s, const struct tfs_node *node)
+{
+    const struct tfs_node dir = tfs_ops_parent(s, node);
+
+    tfs_ops_bump_parent(s, node);
+    tfs_ops_stale(s, &dir);
 }
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -245,11 +267,10 @@ int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct 
 int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
                   uint64_t offset, uint64_t size, struct tfs_blob **blob)
 {
-    const struct tfs_branch *branch = tfs_ops_branch(s, node);
-    uint64_t id = tfs_node_id(node);
-    struct tfs_view view = {branch->save, doc_of(branch), *node, id, 0};
+    struct tfs_view view = tfs_ops_view(s, node);
 
-    if (size == 0 || tfs_store_broken(branch->store) != 0 || !tfs_views_in_ranges(&s->views, &view))
+    if (size == 0 || tfs_store_broken(tfs_ops_branch(s, node)->store) ||
+        !tfs_views_in_ranges(&s->views, &view))
         return 0;
     return tfs_ops_range_of(s, need, node, view.doc, offset, size, blob);
 }

@@ -96,6 +96,9 @@ struct tfs_branch *tfs_ops_branch(struct tfs_session *s, const struct tfs_node *
 /* The branch of an inode: its file's, or that of the directory that holds the scratch file; NULL:
  * that lies above the stores. */
 struct tfs_branch *tfs_ops_branch_of(struct tfs_session *s, const struct tfs_inode *inode);
+/* The document that is shown of its store; and what that says of it. */
+struct tfs_doc *tfs_ops_shown(struct tfs_session *s, const struct tfs_node *node);
+struct tfs_view tfs_ops_view(struct tfs_session *s, const struct tfs_node *node);
 bool tfs_ops_read_only(struct tfs_session *s, const struct tfs_node *node);
 bool tfs_ops_writable(struct tfs_session *s, const struct tfs_node *node);
 /* The node of an id, with its key; -ESTALE when it is gone, -ENOENT when it is a scratch file. */
@@ -112,10 +115,12 @@ void tfs_ops_path(struct tfs_session *s, uint64_t id, struct tfs_buf *out);
 /* A program that has an array open goes on with it as it was when its name goes to another file:
  * its bytes are not copied then. */
 bool tfs_ops_is_array(struct tfs_session *s, const struct tfs_node *node);
-/* The entries of a directory changed. */
-void tfs_ops_bump_directory(struct tfs_session *s, const struct tfs_node *dir);
+/* The directory of this node lists it from now on, or no more. */
+void tfs_ops_bump_parent(struct tfs_session *s, const struct tfs_node *node);
 /* What the kernel has of this directory is wrong; it is told before the next answers. */
 void tfs_ops_stale(struct tfs_session *s, const struct tfs_node *dir);
+/* Both, where that is not what a program asked for. */
+void tfs_ops_list_again(struct tfs_session *s, const struct tfs_node *node);
 
 /* ---- attempts -------------------------------------------------------------------------------- */
 
@@ -219,8 +224,8 @@ void tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file,
 void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_node *file);
 
 /* What a call ended with goes to errors.log if it was refused: with the sentence of `why`, which is
- * a message too; else, of EPERM, EMLINK, EACCES and EROFS, with a sentence for the number. About the
- * name in the directory `id`, or `id` itself for NULL. Take the lock. Return `result`. */
+ * a message too; else, of EPERM, EMLINK, EACCES and EROFS, with a sentence for the number. About
+ * the name in the directory `id`, or `id` itself for NULL. Take the lock. Return `result`. */
 int tfs_ops_told(struct tfs_session *s, uint64_t id, const char *name, int result,
                  const struct tfs_error *why);
 

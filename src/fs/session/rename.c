@@ -274,9 +274,8 @@ static int leave_schema(struct tfs_session *s, struct renaming *r, struct tfs_sc
         tfs_names_show(&s->names, node);
         return result;
     }
-    const struct tfs_node dir = tfs_ops_parent(s, node);
-    tfs_ops_bump_directory(s, &dir);
-    tfs_ops_leave(s, node, tfs_store_shown(r->from.branch->store));
+    tfs_ops_bump_parent(s, node);
+    tfs_ops_leave(s, node, tfs_ops_shown(s, node));
     drop_replaced(s, replaced);
     return 0;
 }
@@ -285,9 +284,7 @@ static int leave_schema(struct tfs_session *s, struct renaming *r, struct tfs_sc
  * 0 or -ENOSPC. */
 static int check_room(struct tfs_session *s, const struct tfs_node *node)
 {
-    const struct tfs_branch *branch = tfs_ops_branch(s, node);
-    struct tfs_view view = {branch->save, tfs_store_shown(branch->store), *node, tfs_node_id(node),
-                            0};
+    struct tfs_view view = tfs_ops_view(s, node);
     uint64_t size;
 
     return tfs_views_size(&s->views, &view, &size) == 0 && size > tfs_scratch_left(&s->scratch_tree)

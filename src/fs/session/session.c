@@ -75,8 +75,7 @@ static void node_changed(void *arg, const struct tfs_node *changed, const struct
     /* The directory that lists chunks of this group reads differently. */
     struct tfs_node dir = tfs_ops_parent(p->branch->session, &node);
     tfs_ops_stale(p->branch->session, &node);
-    tfs_ops_bump_directory(p->branch->session, &dir);
-    tfs_ops_stale(p->branch->session, &dir);
+    tfs_ops_list_again(p->branch->session, &node);
     /* With its first and its last chunk a group comes and goes. */
     for (; tfs_node_is_group(&dir); dir = tfs_ops_parent(p->branch->session, &dir))
         tfs_ops_stale(p->branch->session, &dir);
