@@ -118,9 +118,11 @@ static int know_directory(struct tfs_need *need, struct tfs_branch *branch,
  * another program changed it. */
 static int look_inside(struct tfs_need *need)
 {
-    if (tfs_node_exists(need->branch->save, need->doc, &need->inside) == -ESTALE)
-        (void)tfs_ops_catch_up(need, need->branch, need->doc);
-    tfs_doc_unref(need->doc);
+    const struct tfs_view *view = &need->view;
+
+    if (tfs_node_exists(view->save, view->doc, &view->node) == -ESTALE)
+        (void)tfs_ops_catch_up(need, need->branch, view->doc);
+    tfs_doc_unref(view->doc);
     return 0;
 }
 
@@ -136,36 +138,12 @@ int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const stru
     struct tfs_doc *doc = tfs_store_shown(branch->store);
     const struct tfs_chunk *chunk = tfs_doc_find(doc, node->key);
     if (chunk == NULL || (chunk->flags & TFS_CHUNK_UNREAD_ALL) == 0 ||
-        (need->asked > 0 && tfs_key_compare(need->inside.key, node->key) == 0))
+        (need->asked > 0 && tfs_key_compare(need->view.node.key, node->key) == 0))
         return 0;
     need->asked++;
     need->read_chunks = look_inside;
     need->branch = branch;
-    need->doc = tfs_doc_ref(doc);
-    need->inside = *node;
-    return TFS_NEEDS_CHUNKS;
-}
-
-/* ---- what another program changed ------------------------------------------------------------ */
-
-static int read_again(struct tfs_need *need)
-{
-    (void)tfs_ops_catch_up(need, need->branch, need->doc);
-    tfs_doc_unref(need->doc);
-    return 0;
-}
-
-int tfs_ops_know_again(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                       int result)
-{
-    struct tfs_branch *branch = tfs_ops_branch(s, node);
-
-    if (result != -ESTALE || branch == NULL || need->looks == 0 ||
-        need->behind == tfs_store_shown(branch->store)->version)
-        return result;
-    need->read_chunks = read_again;
-    need->branch = branch;
-    need->doc = tfs_doc_ref(tfs_store_shown(branch->store));
+    need->view = (struct tfs_view){branch->save, tfs_doc_ref(doc), *node, 0, 0};
     return TFS_NEEDS_CHUNKS;
 }
 
@@ -198,27 +176,33 @@ static int find_directory(struct tfs_session *s, struct tfs_need *need, uint64_t
     return result < 0 ? result : tfs_ops_check_visible(s, &entry->dir);
 }
 
-/* A directory above the stores, or the root of one. */
+/* The i-th of all directories above the stores and roots of stores: 1 if it is in `dir`, with
+ * *name; 0; -1: there are no more. */
+static int next_above(const struct tfs_session *s, const struct tfs_node *dir, uint64_t i,
+                      struct tfs_node *node, const char **name)
+{
+    const bool above = i < s->above_count;
+
+    if (i >= s->above_count + s->branch_count)
+        return -1;
+    const struct tfs_branch *branch = above ? NULL : &s->branches[i - s->above_count];
+    *node = TFS_NODE_ROOT;
+    node->store = above ? TFS_STORE_ABOVE : branch->number;
+    node->slot = above ? (uint32_t)i : 0;
+    *name = above ? s->above[i].name : branch->name;
+    return i > 0 && dir->slot == (above ? s->above[i].parent : branch->above);
+}
+
 static void find_above(struct tfs_session *s, const char *name, struct tfs_entry *entry)
 {
-    struct tfs_node node = TFS_NODE_ROOT;
+    const char *found;
+    int here;
 
-    for (uint32_t i = 1; i < s->above_count && !entry->schema; i++) {
-        if (s->above[i].parent != entry->dir.slot || strcmp(s->above[i].name, name) != 0)
-            continue;
-        node.store = TFS_STORE_ABOVE;
-        node.slot = i;
-        entry->schema = true;
+    for (uint64_t i = 0; !entry->schema; i++) {
+        if ((here = next_above(s, &entry->dir, i, &entry->node, &found)) < 0)
+            break;
+        entry->schema = entry->visible = here && strcmp(name, found) == 0;
     }
-    for (size_t i = 0; i < s->branch_count && !entry->schema; i++) {
-        const struct tfs_branch *branch = &s->branches[i];
-        if (branch->above != entry->dir.slot || strcmp(branch->name, name) != 0)
-            continue;
-        node.store = branch->number;
-        entry->schema = true;
-    }
-    entry->node = node;
-    entry->visible = entry->schema;
 }
 
 static int find_in_tree(struct tfs_session *s, struct tfs_need *need, const char *name,
@@ -240,7 +224,7 @@ static int find_in_tree(struct tfs_session *s, struct tfs_need *need, const char
         result = tfs_ops_know_inside(s, need, &entry->node);
         int visible = result < 0 ? result : tfs_ops_visible(s, &entry->node);
         if (visible < 0)
-            return tfs_ops_know_again(s, need, &entry->node, visible);
+            return visible;
         entry->schema = true;
         entry->visible = visible;
     }
@@ -510,29 +494,16 @@ static bool give_chunks(struct listing *l, uint32_t group)
     return true;
 }
 
-/* Directories above the stores, and the roots of stores. */
 static bool give_above(struct listing *l)
 {
-    struct tfs_session *s = l->s;
+    struct tfs_node node;
+    const char *name;
+    int here;
 
-    for (uint64_t i = l->offset - SCHEMA; i < s->above_count + s->branch_count; i++) {
-        struct tfs_node node = TFS_NODE_ROOT;
-        const char *name;
-        bool here;
-        if (i < s->above_count) {
-            node.store = TFS_STORE_ABOVE;
-            node.slot = (uint32_t)i;
-            name = s->above[i].name;
-            here = i > 0 && s->above[i].parent == l->dir.slot;
-        } else {
-            const struct tfs_branch *branch = &s->branches[i - s->above_count];
-            node.store = branch->number;
-            name = branch->name;
-            here = branch->above == l->dir.slot;
-        }
+    for (uint64_t i = l->offset - SCHEMA; (here = next_above(l->s, &l->dir, i, &node, &name)) >= 0;
+         i++)
         if (here && !give_named(l, &node, name, SCHEMA + i + 1))
             return false;
-    }
     return true;
 }
 
@@ -601,9 +572,7 @@ static int find_listed(struct listing *l, struct tfs_need *need)
     inside.file = inside.scope == TFS_SCOPE_CHUNK ? 0 : inside.file;
     if (result == 0)
         result = tfs_ops_know_inside(s, need, &inside);
-    if (result == 0)
-        result = tfs_ops_check_visible(s, &l->dir);
-    return tfs_ops_know_again(s, need, &l->dir, result);
+    return result == 0 ? tfs_ops_check_visible(s, &l->dir) : result;
 }
 
 static int try_list(struct tfs_session *s, void *call, struct tfs_need *need)
@@ -612,13 +581,14 @@ static int try_list(struct tfs_session *s, void *call, struct tfs_need *need)
     const uint64_t offset = l->offset;
     int result = find_listed(l, need);
 
+    (void)s;
     l->result = 0;
     if (result == 0 && give_dots(l) && (!l->schema || offset >= SCRATCH || give_schema(l)))
         give_scratch(l);
     /* A listing without what cannot be found out would stay in caches as if it were whole. What was
      * given before that is taken; the next call says it. */
     if (result == 0 && l->result < 0 && l->offset == offset)
-        result = tfs_ops_know_again(s, need, &l->dir, l->result);
+        result = l->result;
     return result;
 }
 

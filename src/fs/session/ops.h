@@ -138,9 +138,7 @@ struct tfs_need {
     struct tfs_branch *branch;
     struct tfs_key chunk; /* the one that may be there */
     bool all_chunks;
-    struct tfs_doc *doc;                       /* a reference: what that chunk is to be asked of; */
-    struct tfs_node inside;                    /* whether this is in it */
-    unsigned asked;                            /* chunks, by this verb */
+    unsigned asked;                            /* chunks, by this verb, for what is in them */
     int (*read_chunks)(struct tfs_need *need); /* without the lock */
     unsigned looks;                            /* at the save, that the store may be asked for */
     uint64_t behind; /* version of the document that another program changed the save under */
@@ -260,10 +258,6 @@ void tfs_reply_now(struct tfs_reply reply, int result);
 /* Is it remembered what is in the chunk of a node, as far as the document does not hold it? 0 if it
  * is, or was asked for by this verb; else TFS_NEEDS_CHUNKS: a database may be locked. */
 int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node);
-/* `result`, of an attempt that has changed nothing; TFS_NEEDS_CHUNKS for an ESTALE that the store
- * can do something about: it says that the chunk of the node could not be fetched. */
-int tfs_ops_know_again(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                       int result);
 
 /* ---- array.c --------------------------------------------------------------------------------- */
 

@@ -236,12 +236,10 @@ static int lookup_chunk(const struct tfs_doc *doc, uint32_t group, const char *n
                         struct tfs_node *node)
 {
     struct tfs_key key = {.group = group};
-    const struct tfs_chunk *chunk;
+    const struct tfs_chunk *chunk =
+        tfs_chunk_name_parse(name, &key) ? tfs_doc_find(doc, key) : NULL;
 
-    if (!tfs_chunk_name_parse(name, &key))
-        return -ENOENT;
-    chunk = tfs_doc_find(doc, key);
-    if (!chunk)
+    if (chunk == NULL)
         return -ENOENT;
     *node = tfs_node_of_chunk(chunk);
     return 0;
@@ -434,7 +432,6 @@ static int entry(struct tfs_save *save, const struct tfs_doc *doc, const struct 
                  bool absent, size_t index, size_t *next, struct tfs_node *node)
 {
     struct listing l = {.save = save, .doc = doc, .dir = dir, .absent = absent};
-    struct tfs_node found;
     uint32_t group;
 
     /* The names in a group are known where the group itself is not there yet. */
@@ -448,23 +445,22 @@ static int entry(struct tfs_save *save, const struct tfs_doc *doc, const struct 
     if (damaged < 0)
         return damaged;
     l.damaged = damaged;
-    int listed = listing_files(&l, index, next, &found);
-    if (listed == 0)
-        listed = listing_directories(&l, index, next, &found);
-    if (listed == 1)
-        *node = found;
-    return listed;
+    int listed = listing_files(&l, index, next, node);
+    return listed != 0 ? listed : listing_directories(&l, index, next, node);
 }
 
 static int entry_in_store(struct tfs_save *save, const struct tfs_doc *doc,
                           const struct tfs_node *dir, bool absent, size_t index, size_t *next,
                           struct tfs_node *node)
 {
-    int result = entry(save, doc, dir, absent, index, next, node);
+    struct tfs_node found;
+    const int result = entry(save, doc, dir, absent, index, next, &found);
 
-    if (result == 1)
-        node->store = dir->store;
-    return result;
+    if (result != 1)
+        return result;
+    *node = found;
+    node->store = dir->store;
+    return 1;
 }
 
 int tfs_tree_entry(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *dir,
