@@ -171,7 +171,7 @@ static int settle_with_others(struct tfs_work *work, struct taking *t, struct tf
         return tfs_fail(err, -ESTALE, "%s", gone_sentence);
     if (t->cut || (t->doc != NULL && t->stamp == now))
         return 0;
-    int result = tfs_ops_run_as_read(s, try_shown, &c);
+    int result = tfs_ops_run_as_read(s, NULL, try_shown, &c);
     if (result < 0)
         return tfs_fail(err, result, "%s", unread_sentence);
     if (is_as_then(s, t, c.blob))

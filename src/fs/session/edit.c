@@ -221,16 +221,6 @@ static void settle_rest(struct tfs_job *job)
 
 static const struct tfs_job_kind rest_kind = {apply_rest, settle_rest};
 
-/* Has a program it open for writing by its name, or is what it wrote being taken? */
-static bool has_writer(const struct tfs_inode *inode)
-{
-    const struct tfs_handle *h = inode->handles;
-
-    while (h != NULL && !h->writer)
-        h = h->next;
-    return h != NULL && inode->scratch == NULL && !tfs_inode_is_gone(inode);
-}
-
 /* Where somebody writes it is not the time: it begins anew. */
 static void touch_written(struct tfs_session *s)
 {
@@ -238,7 +228,7 @@ static void touch_written(struct tfs_session *s)
 
     for (size_t at = 0; tfs_map_next(&s->inodes.open, &at, &cell);) {
         const struct tfs_inode *inode = cell.value;
-        if (has_writer(inode))
+        if (inode->scratch == NULL && !tfs_inode_is_gone(inode) && tfs_inode_has_writer(inode))
             tfs_names_touch(&s->names, &inode->node);
     }
 }
@@ -458,65 +448,48 @@ static int edit_chunk(struct chunk_work *work, struct tfs_error *err)
     return result;
 }
 
-static void forget_names(const struct chunk_work *work)
-{
-    struct tfs_session *s = work->work.branch->session;
-
-    pthread_mutex_lock(&s->lock);
-    tfs_names_forget(&s->names, &work->node);
-    pthread_mutex_unlock(&s->lock);
-}
-
 static int apply_chunk(struct tfs_job *job, bool last)
 {
     struct chunk_work *work = (struct chunk_work *)job;
+    struct tfs_session *s = work->work.branch->session;
     struct tfs_node node = work->node;
     struct tfs_error err = {0};
 
     (void)last;
     if (edit_chunk(work, &err) == 0)
         return 0;
+    pthread_mutex_lock(&s->lock);
     if (work->verb == TFS_CHUNK_MAKE && work->node.slot != TFS_SLOT_NONE)
-        forget_names(work);
+        tfs_names_forget(&s->names, &work->node);
+    pthread_mutex_unlock(&s->lock);
     node.key = work->to;
     node.slot = TFS_SLOT_NONE;
-    tfs_ops_log_node(work->work.branch->session, &err, &node);
+    tfs_ops_log_node(s, &err, &node);
     return err.code;
 }
 
-static void answer_make(struct chunk_work *work)
+static void answer_make(struct tfs_session *s, struct chunk_work *work)
 {
-    struct tfs_session *s = work->work.branch->session;
-
-    pthread_mutex_lock(&s->lock);
     tfs_ops_refresh(s, &work->node);
     work->work.job.result = tfs_ops_attr_node(s, NULL, &work->node, &work->work.attr);
     work->work.has_attr = true;
-    tfs_names_touch(&s->names, &work->node);
-    pthread_mutex_unlock(&s->lock);
 }
 
-/* It is there, though not durable yet. */
-static void begin_clock(struct chunk_work *work)
-{
-    struct tfs_session *s = work->work.branch->session;
-
-    pthread_mutex_lock(&s->lock);
-    tfs_names_touch(&s->names, &work->node);
-    pthread_mutex_unlock(&s->lock);
-}
-
+/* The time of a chunk that was made begins when it is there, durable or not. */
 static void settle_chunk(struct tfs_job *job)
 {
     struct chunk_work *work = (struct chunk_work *)job;
+    struct tfs_session *s = work->work.branch->session;
     const bool made = work->verb == TFS_CHUNK_MAKE, removed = work->verb == TFS_CHUNK_REMOVE;
 
+    pthread_mutex_lock(&s->lock);
     if (made && job->result == 0)
-        answer_make(work);
-    else if (job->edited && (job->undone ? made : removed))
-        forget_names(work);
+        answer_make(s, work);
+    if (job->edited && (job->undone ? made : removed))
+        tfs_names_forget(&s->names, &work->node);
     else if (made && job->edited)
-        begin_clock(work);
+        tfs_names_touch(&s->names, &work->node);
+    pthread_mutex_unlock(&s->lock);
 }
 
 static const struct tfs_job_kind chunk_kind = {apply_chunk, settle_chunk};

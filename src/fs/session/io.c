@@ -454,7 +454,7 @@ static uint32_t lines_above(const struct tfs_draft *draft)
 static int scan_lines(struct tfs_session *s, struct writing *w)
 {
     struct tfs_error why = {0};
-    int result = tfs_ops_run_as_read(s, try_scan, w);
+    int result = tfs_ops_run_as_read(s, NULL, try_scan, w);
 
     if (result == 0 && w->scan.text.size > 0)
         result = look(s, w, &why);
@@ -477,7 +477,7 @@ int tfs_session_write(struct tfs_session *s, struct tfs_handle *handle, uint64_t
     int result = scan_lines(s, &w);
 
     if (result == 0)
-        result = tfs_ops_run_writing(s, handle, try_write, &w);
+        result = tfs_ops_run_as_read(s, handle, try_write, &w);
     if (w.why.code < 0)
         tfs_ops_log_node(s, &w.why, &handle->inode->node);
     tfs_buf_release(&w.scan.text);
@@ -633,7 +633,7 @@ int tfs_session_read(struct tfs_session *s, struct tfs_handle *handle, uint64_t 
 {
     struct reading r = {handle, owner, offset, size, hold, bytes};
 
-    return tfs_ops_run_as_read(s, try_read, &r);
+    return tfs_ops_run_as_read(s, NULL, try_read, &r);
 }
 
 /* Names a range of what the file shows, as one to be rendered. With the lock. */

@@ -173,7 +173,7 @@ int tfs_session_open_file(struct tfs_session *s, uint64_t id, int flags, struct 
                           bool *keep)
 {
     struct opening o = {.id = id, .flags = flags, .keep = keep};
-    int result = tfs_ops_told(s, id, NULL, tfs_ops_run_as_read(s, try_open, &o), NULL);
+    int result = tfs_ops_told(s, id, NULL, tfs_ops_run_as_read(s, NULL, try_open, &o), NULL);
 
     if (result == 0)
         *handle = o.handle;
@@ -524,7 +524,7 @@ static int try_setattr(struct tfs_session *s, void *call, struct tfs_need *need)
 
 static int set(struct tfs_session *s, struct setting *c)
 {
-    return tfs_ops_told(s, c->id, NULL, tfs_ops_run_writing(s, c->handle, try_setattr, c), NULL);
+    return tfs_ops_told(s, c->id, NULL, tfs_ops_run_as_read(s, c->handle, try_setattr, c), NULL);
 }
 
 /* ---- truncate(2) by name --------------------------------------------------------------------- */
@@ -543,7 +543,7 @@ static void end_truncating(void *arg, int result, const struct tfs_attr *none)
 
     (void)none;
     if (result == 0)
-        result = tfs_ops_run_as_read(t->s, try_getattr, &a);
+        result = tfs_ops_run_as_read(t->s, NULL, try_getattr, &a);
     /* Nobody hears an answer while the file is still open. */
     tfs_session_release(t->s, t->setting.handle);
     t->reply.done(t->reply.arg, result, result == 0 ? &t->setting.attr : NULL);

@@ -417,15 +417,10 @@ int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call)
     return run(s, NULL, attempt, call, LOOKS_MAX);
 }
 
-int tfs_ops_run_as_read(struct tfs_session *s, tfs_attempt_fn attempt, void *call)
-{
-    return run(s, NULL, attempt, call, 0);
-}
-
-int tfs_ops_run_writing(struct tfs_session *s, const struct tfs_handle *handle,
+int tfs_ops_run_as_read(struct tfs_session *s, const struct tfs_handle *writer,
                         tfs_attempt_fn attempt, void *call)
 {
-    return run(s, handle, attempt, call, 0);
+    return run(s, writer, attempt, call, 0);
 }
 
 /* ---- people ---------------------------------------------------------------------------------- */

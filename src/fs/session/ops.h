@@ -150,10 +150,9 @@ typedef int (*tfs_attempt_fn)(struct tfs_session *s, void *call, struct tfs_need
  * attempt needs, the store reads the save again first. */
 int tfs_ops_run(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
 /* The same of the save as it was read, which answers ESTALE then: by the store's thread, and where
- * a file is opened or open, whose size the kernel was told before. */
-int tfs_ops_run_as_read(struct tfs_session *s, tfs_attempt_fn attempt, void *call);
-/* The same of a handle that is written through, whose pages no commit point is reading. */
-int tfs_ops_run_writing(struct tfs_session *s, const struct tfs_handle *handle,
+ * a file is opened or open, whose size the kernel was told before. writer: a handle that is written
+ * through, whose pages no commit point is reading then; NULL: none. */
+int tfs_ops_run_as_read(struct tfs_session *s, const struct tfs_handle *writer,
                         tfs_attempt_fn attempt, void *call);
 
 /* If something changed, the front end hears that the names that it kept are stale: before the lock

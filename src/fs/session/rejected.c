@@ -145,28 +145,6 @@ static void remove_entry(struct tfs_rejected *q, uint64_t parent, const char *na
     tfs_inode_drop(q->inodes, inode);
 }
 
-typedef int (*give_entry_fn)(void *arg, const char *path, const struct tfs_scratch *entry);
-
-/* Gives all that is below a directory, whose path is `prefix`: 0, or the first failure. */
-static int walk(const struct tfs_rejected *q, uint64_t dir, const char *prefix, give_entry_fn give,
-                void *arg)
-{
-    const struct tfs_link *link;
-    int failed = 0;
-
-    for (uint64_t from = 0; (link = tfs_link_from(q->inodes->scratch_tree, dir, from)) != NULL;
-         from = link->serial + 1) {
-        const struct tfs_scratch *entry = link->scratch;
-        const bool directory = entry->kind == TFS_SCRATCH_DIRECTORY;
-        char path[PATH_MAX];
-        snprintf(path, sizeof(path), "%s%s%s", prefix, link->name, directory ? "/" : "");
-        failed = tfs_first_failure(failed, give(arg, path, entry));
-        if (directory)
-            failed = tfs_first_failure(failed, walk(q, entry->id, path, give, arg));
-    }
-    return failed;
-}
-
 /* Takes the file `rest` below `at` away, if it is there, and directories that are empty then. */
 static void drop_below(struct tfs_rejected *q, uint64_t at, char *rest)
 {
@@ -240,22 +218,27 @@ bool tfs_rejected_is_empty(const struct tfs_rejected *q)
     return tfs_scratch_tree_is_empty(q->inodes->scratch_tree, q->dir->id);
 }
 
-struct giving {
-    tfs_rejected_fn each;
-    void *arg;
-};
-
-static int give_text(void *arg, const char *path, const struct tfs_scratch *entry)
+/* Gives all texts that are below a directory, whose path is `prefix`: 0, or the first failure. */
+static int give_below(const struct tfs_rejected *q, uint64_t dir, const char *prefix,
+                      tfs_rejected_fn each, void *arg)
 {
-    const struct giving *g = arg;
+    const struct tfs_link *link;
+    int failed = 0;
 
-    return entry->kind != TFS_SCRATCH_DIRECTORY ? g->each(g->arg, path, tfs_buf_span(&entry->bytes))
-                                                : 0;
+    for (uint64_t from = 0; (link = tfs_link_from(q->inodes->scratch_tree, dir, from)) != NULL;
+         from = link->serial + 1) {
+        const struct tfs_scratch *entry = link->scratch;
+        const bool directory = entry->kind == TFS_SCRATCH_DIRECTORY;
+        char path[PATH_MAX];
+        snprintf(path, sizeof(path), "%s%s%s", prefix, link->name, directory ? "/" : "");
+        const int result = directory ? give_below(q, entry->id, path, each, arg)
+                                     : each(arg, path, tfs_buf_span(&entry->bytes));
+        failed = tfs_first_failure(failed, result);
+    }
+    return failed;
 }
 
 int tfs_rejected_each(const struct tfs_rejected *q, tfs_rejected_fn each, void *arg)
 {
-    struct giving g = {each, arg};
-
-    return walk(q, q->dir->id, "", give_text, &g);
+    return give_below(q, q->dir->id, "", each, arg);
 }
