@@ -6,7 +6,7 @@
  * container.
  *
  * Ids. The root is 1. The id of a file is one text, which never changes (inode.h): computed
- * (fs/tree/node.h) for one that reads as it did at the beginning, and for directories; else from a
+ * (fs/tree/tree.h) for one that reads as it did at the beginning, and for directories; else from a
  * table. Lookup, create, mkdir and symlink count as one lookup of the id that they give, which
  * tfs_session_forget takes back.
  *

@@ -3,7 +3,7 @@
  *
  * Must not know what users did to names: that is the session's.
  */
-#include "fs/tree/existence.h"
+#include "fs/tree/tree.h"
 
 #include <errno.h>
 

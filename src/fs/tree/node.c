@@ -3,7 +3,7 @@
  * of a schema, taken apart. A schema is a handful of files, so everything is found by walking over
  * it.
  */
-#include "fs/tree/node.h"
+#include "fs/tree/tree.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
  * What files show, as far as it is remembered: when they changed, how large they are, and some of
- * their bytes. Everything is by computed id (node.h) and stamp: a stamp grows with every change, so
+ * their bytes. Everything is by computed id (tree.h) and stamp: a stamp grows with every change, so
  * that what is remembered of an older one is never found again.
  *
  * Thread-safe by its own lock, which is never held while a lens is at work. Knows no inode and no
