@@ -197,17 +197,17 @@ static int onto_file(struct tfs_session *s, struct renaming *r)
     if (inode->scratch->kind != TFS_SCRATCH_FILE ||
         (inode->scratch->flags & TFS_SCRATCH_CONTROL) != 0)
         return -EPERM;
+    struct tfs_blob *text;
+    if (tfs_blob_copy(tfs_buf_span(&inode->scratch->bytes), &text, &r->err) < 0)
+        return -ENOMEM;
     struct rename_work *work =
         tfs_work_create(sizeof(*work), &rename_kind, tfs_ops_branch(s, to), inode, r->reply);
-    if (work == NULL)
-        return -ENOMEM;
-    work->work.release = release_rename;
-    if (tfs_blob_copy(tfs_buf_span(&inode->scratch->bytes), &work->text, &r->err) < 0) {
-        inode->refs--;
-        work->work.inode = NULL;
-        tfs_work_free(&work->work);
+    if (work == NULL) {
+        tfs_blob_unref(text);
         return -ENOMEM;
     }
+    work->work.release = release_rename;
+    work->text = text;
     work->to = *to;
     work->work.job.saves = true;
     work->work.job.of_shown = true;
