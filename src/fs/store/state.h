@@ -1,8 +1,7 @@
 /*
  * What a store is made of. Private to its files, each of which calls only those before it:
  *
- *   store.c     edits, publishing
- *   rebase.c    what edits made, on another document
+ *   store.c     edits, publishing; what edits made, on another document
  *   conflict.c  changes of the save by other programs
  *   complete.c  chunks that are read later
  *   journal.c   what was accepted and is not in the save yet
@@ -145,8 +144,6 @@ void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, bool reread
 /* The same of one that says what the shown one does, and more, as save->doc does by now. */
 void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc);
 void tfs_store_log(struct tfs_store *store, const struct tfs_error *err);
-
-/* ---- rebase.c ---- */
 /* Can `onto` hold this chunk of what is shown; NULL: what is common? */
 bool tfs_store_fits(const struct tfs_store *store, const struct tfs_doc *onto,
                     const struct tfs_chunk *chunk);
