@@ -10,20 +10,23 @@
 #include "../lib/session_format.h"
 #include "unit.h"
 
+/* No directory comes to rest while a test is at work, however long that takes. */
 static inline void session_setup(void)
 {
-    open_with((struct tfs_session_options){0});
+    open_with((struct tfs_session_options){.linger_ms = 3600000});
+}
+
+/* Another one, of which every directory comes to rest at once. */
+static inline void session_without_lingering(void)
+{
+    tfs_session_close(session);
+    open_with((struct tfs_session_options){.linger_ms = 1});
 }
 
 static inline void session_teardown(void)
 {
     fake_disk.fail = 0;
     tfs_session_close(session);
-}
-
-/* For fake_disk.during: only tells that the moment came. */
-static inline void nothing(void)
-{
 }
 
 /* Another program gives the chunk at x other bytes. */

@@ -173,8 +173,11 @@ static int64_t patience(void)
 START_TEST(lock_is_waited_for_once)
 {
     open_locked();
+    run("ROLLBACK");
+    ck_assert_int_ge(count_directories("chunks/-47_-1_-50"), 0); /* the store may have met it */
     const int64_t usual = patience();
     ck_assert_int_gt(usual, 0);
+    run("BEGIN EXCLUSIVE");
     ck_assert_int_eq(count_directories("chunks/-50_-1_-50"), -EBUSY);
     ck_assert_int_eq(patience(), 0);
     ck_assert_int_eq(count_directories("chunks/-49_-1_-50"), -EBUSY);
@@ -352,7 +355,6 @@ START_TEST(save_that_was_away_for_a_moment_is_read_and_edited_again)
     ck_assert_str_eq(cat(shown), "Input/output error");
     ck_assert(!tfs_session_current(session, 1));
     move("away/it", moves[_i].moved);
-    ck_assert(!tfs_session_current(session, 1));
     check_save();
     ck_assert(tfs_session_current(session, 1));
     ck_assert_ptr_nonnull(strstr(cat("info.txt"), "format: godot_voxel"));

@@ -36,56 +36,6 @@ START_TEST(session_size_is_exact)
 }
 END_TEST
 
-/* Rendered for their size once, though their bytes do not stay. */
-START_TEST(session_remembers_the_sizes_of_all_files)
-{
-    static const char *const paths[] = {
-        "chunks/-2_3_4/raw.bin", "chunks/-2_3_4/text.txt", "chunks/0_0_0/raw.bin",
-        "chunks/0_0_0/text.txt", "chunks/1_0_0/raw.bin",   "chunks/1_0_0/text.txt",
-    };
-    const size_t count = sizeof(paths) / sizeof(paths[0]);
-    struct tfs_attr attr;
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.cache_limit = 1});
-    for (size_t i = 0; i < 2 * count; i++) {
-        fake_disk.during[FAKE_GET] = i < count ? NULL : nothing;
-        ck_assert_int_eq(look(paths[i % count], &attr), 0);
-        ck_assert(i < count || fake_disk.during[FAKE_GET] == nothing);
-    }
-    fake_disk.during[FAKE_GET] = NULL;
-}
-END_TEST
-
-/* Opens the text of 0_0_0, reads that many bytes and closes it; was it rendered? */
-static bool reading_renders(size_t size)
-{
-    struct tfs_blob *hold = NULL;
-    struct tfs_span bytes = {0};
-    struct tfs_attr attr;
-    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
-    fake_disk.during[FAKE_GET] = nothing;
-    struct tfs_handle *handle = open_path("chunks/0_0_0/text.txt", O_RDONLY);
-    ck_assert_int_eq(tfs_session_read(session, handle, 1, 0, size, &hold, &bytes), 0);
-    ck_assert_uint_eq(bytes.size, size);
-    ck_assert_int_eq(memcmp(bytes.data, "zero", size), 0);
-    tfs_blob_unref(hold);
-    tfs_session_release(session, handle);
-    bool rendered = fake_disk.during[FAKE_GET] == NULL;
-    fake_disk.during[FAKE_GET] = NULL;
-    return rendered;
-}
-
-/* The kernel has them then. */
-START_TEST(session_lets_go_of_bytes_that_were_read)
-{
-    struct tfs_attr attr;
-    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0); /* rendered for the size */
-    ck_assert(!reading_renders(2));
-    ck_assert(reading_renders(4));
-    ck_assert(reading_renders(1));
-}
-END_TEST
-
 START_TEST(session_close_is_a_commit_and_other_views_show_it)
 {
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "new"), 0);
@@ -156,7 +106,7 @@ END_TEST
 
 /* ---- chunk directories ----------------------------------------------------------------------- */
 
-START_TEST(session_new_chunk_hides_its_files_until_created_or_two_seconds)
+START_TEST(session_new_chunk_hides_its_files_until_they_are_created)
 {
     struct tfs_attr attr;
     ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), 0);
@@ -165,8 +115,16 @@ START_TEST(session_new_chunk_hides_its_files_until_created_or_two_seconds)
     ck_assert_int_eq(make_directory("chunks/5_0_0/part", &attr), 0);
     ck_assert_int_eq(put("chunks/5_0_0/text.txt", "five"), 0);
     ck_assert_str_eq(list("chunks/5_0_0"), ". .. text.txt part ");
+}
+END_TEST
+
+START_TEST(session_new_chunk_shows_its_files_at_rest)
+{
+    struct tfs_attr attr;
+    session_without_lingering();
+    ck_assert_int_eq(make_directory("chunks/5_0_0", &attr), 0);
     ck_assert(comes(exists, "chunks/5_0_0/raw.bin"));
-    ck_assert_str_eq(cat("chunks/5_0_0/raw.bin"), "five");
+    ck_assert_str_eq(cat("chunks/5_0_0/raw.bin"), "empty");
 }
 END_TEST
 
@@ -414,15 +372,14 @@ END_TEST
 static const TTest *const *const tests[] = {
     &session_shows_what_the_lens_shows,
     &session_size_is_exact,
-    &session_remembers_the_sizes_of_all_files,
-    &session_lets_go_of_bytes_that_were_read,
     &session_close_is_a_commit_and_other_views_show_it,
     &session_writing_back_what_was_read_commits_nothing,
     &session_shows_bytes_as_written_until_the_last_close,
     &session_copied_descriptor_may_write_on_after_a_flush,
     &session_refused_document_changes_nothing_and_is_kept,
     &session_keeps_a_refused_document_before_its_close_returns,
-    &session_new_chunk_hides_its_files_until_created_or_two_seconds,
+    &session_new_chunk_hides_its_files_until_they_are_created,
+    &session_new_chunk_shows_its_files_at_rest,
     &session_refuses_bad_chunk_directories,
     &session_deletes_a_chunk_whose_files_are_gone,
     &session_moved_chunk_keeps_its_ids,

@@ -398,21 +398,6 @@ START_TEST(session_append_goes_to_the_end_whatever_the_caller_believes)
 }
 END_TEST
 
-START_TEST(session_open_wants_a_fresh_look_after_the_size_changed)
-{
-    struct tfs_attr attr;
-    struct tfs_handle *handle;
-    bool keep;
-    ck_assert_int_eq(look("chunks/0_0_0/raw.bin", &attr), 0);
-    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "longer"), 0);
-    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, &handle, &keep), -ESTALE);
-    ck_assert_int_eq(look("chunks/0_0_0/raw.bin", &attr), 0);
-    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, &handle, &keep), 0);
-    ck_assert(keep);
-    tfs_session_release(session, handle);
-}
-END_TEST
-
 /* Each replacement gives the name another id, and the second one shows what it did when it was
  * looked up. */
 START_TEST(session_open_wants_one_fresh_look_however_often_the_file_is_replaced)
@@ -487,75 +472,6 @@ START_TEST(session_reads_to_its_end_what_was_opened)
     ck_assert_str_eq(cat("chunks/0_0_0/raw.bin"), "longest");
     ck_assert_str_eq(text_of_handle(reader), "zero");
     tfs_session_release(session, reader);
-}
-END_TEST
-
-static unsigned changes;
-
-static void count_change(void *arg)
-{
-    (void)arg;
-    changes++;
-}
-
-/* What the kernel kept for long is stale from then on. */
-static void open_counting(unsigned linger_ms)
-{
-    const struct tfs_events events = {.changed = count_change};
-    const struct tfs_session_options options = {
-        .scratch_limit = 1 << 20, .cache_limit = 1 << 20, .linger_ms = linger_ms, .exit_fd = -1};
-    struct tfs_error err = {0};
-
-    tfs_session_close(session);
-    changes = 0;
-    save = fake_save_create();
-    ck_assert_int_eq(tfs_session_open(save, &options, &events, &session, &err), 0);
-}
-
-START_TEST(session_is_quiet_until_something_changes)
-{
-    struct tfs_attr attr;
-
-    open_counting(3600000);
-    ck_assert_str_eq(cat(TEXT), "zero");
-    ck_assert_int_eq(look(TEXT, &attr), 0);
-    ck_assert(attr.lasts && tfs_session_is_as_read(session));
-    ck_assert_uint_eq(changes, 0);
-    ck_assert_int_eq(put(TEXT, "other"), 0);
-    ck_assert_uint_ge(changes, 1);
-    ck_assert_int_eq(look("chunks/1_0_0/text.txt", &attr), 0);
-    ck_assert(!attr.lasts && !tfs_session_is_as_read(session));
-    ck_assert_int_eq(look("chunks/1_0_0", &attr), 0);
-    ck_assert(attr.lasts);
-}
-END_TEST
-
-/* Each end of it is told. A listing that was kept may be of before. */
-START_TEST(session_is_quiet_again_when_nothing_changes)
-{
-    struct tfs_attr attr;
-
-    open_counting(1);
-    for (unsigned i = 1; i < 4; i++) {
-        ck_assert_int_eq(put(TEXT, i % 2 ? "other" : "another"), 0);
-        do {
-            usleep(2000);
-            ck_assert_int_eq(look("chunks/1_0_0/text.txt", &attr), 0);
-        } while (!attr.lasts); /* what comes behind the close is a change, too */
-        ck_assert(!tfs_session_is_as_read(session));
-        ck_assert_uint_ge(changes, i);
-        ck_assert_int_eq(look(TEXT, &attr), 0);
-        ck_assert(!attr.lasts); /* a writer takes its id */
-    }
-}
-END_TEST
-
-/* The root lists .terrainfs with the first line of its log. */
-START_TEST(session_is_quiet_until_something_is_refused)
-{
-    ck_assert(tfs_session_is_as_read(session));
-    ck_assert_int_eq(tfs_session_link(session, 1, "name"), -EPERM);
-    ck_assert(!tfs_session_is_as_read(session));
 }
 END_TEST
 
@@ -1031,14 +947,10 @@ static const TTest *const *const tests[] = {
     &session_truncate_by_name_is_validated_at_once,
     &session_pending_document_has_a_cap,
     &session_append_goes_to_the_end_whatever_the_caller_believes,
-    &session_open_wants_a_fresh_look_after_the_size_changed,
     &session_open_wants_one_fresh_look_however_often_the_file_is_replaced,
     &session_gives_a_writer_an_id_that_no_reader_has,
     &session_gives_no_name_the_id_of_a_writer,
     &session_reads_to_its_end_what_was_opened,
-    &session_is_quiet_until_something_changes,
-    &session_is_quiet_again_when_nothing_changes,
-    &session_is_quiet_until_something_is_refused,
     &session_mtime_moves_with_the_content_only,
     &session_opens_a_text_that_changes_while_it_is_rendered,
     &session_flush_waits_for_a_validation_under_way,

@@ -13,11 +13,10 @@
 
 /* ---- removing and renaming ------------------------------------------------------------------- */
 
-START_TEST(session_unlinked_file_shows_again_after_two_seconds)
+START_TEST(session_unlinked_file_shows_again_at_rest)
 {
+    session_without_lingering();
     ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
-    ck_assert(!exists("chunks/0_0_0/text.txt"));
-    ck_assert_str_eq(list("chunks/0_0_0"), ". .. raw.bin part ");
     ck_assert(comes(exists, "chunks/0_0_0/text.txt"));
     ck_assert_int_eq(fake_disk.commits, 0);
 }
@@ -26,6 +25,8 @@ END_TEST
 START_TEST(session_unlinked_file_can_be_created_again)
 {
     ck_assert_int_eq(unlink_path("chunks/0_0_0/text.txt"), 0);
+    ck_assert(!exists("chunks/0_0_0/text.txt"));
+    ck_assert_str_eq(list("chunks/0_0_0"), ". .. raw.bin part ");
     ck_assert_int_eq(put("chunks/0_0_0/text.txt", "again"), 0);
     ck_assert_str_eq(fake_blob(save->doc, 0), "again");
 }
@@ -75,7 +76,7 @@ START_TEST(session_fsync_of_a_directory_hears_that_a_removal_is_refused)
     ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
     ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), -EBADMSG);
     ck_assert_ptr_nonnull(strstr(messages, "chunks/1_0_0/part/note.txt: this note stays"));
-    ck_assert(comes(exists, "chunks/1_0_0/part/note.txt"));
+    ck_assert(exists("chunks/1_0_0/part/note.txt"));
     ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), 0);
 }
 END_TEST
@@ -240,18 +241,6 @@ END_TEST
 
 /* ---- ids and names --------------------------------------------------------------------------- */
 
-START_TEST(session_id_of_a_removed_backup_means_nothing)
-{
-    struct tfs_attr attr;
-    ck_assert_int_eq(look("chunks/0_0_0/text.txt", &attr), 0);
-    uint64_t moved = attr.id;
-    ck_assert_int_eq(rename_path("chunks/0_0_0/text.txt", "chunks/0_0_0/backup"), 0);
-    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "new"), 0);
-    ck_assert_int_eq(unlink_path("chunks/0_0_0/backup"), 0);
-    ck_assert_int_eq(tfs_session_getattr(session, moved, NULL, &attr), -ESTALE);
-}
-END_TEST
-
 START_TEST(session_removal_of_an_optional_file_moves_with_its_chunk)
 {
     ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
@@ -261,16 +250,8 @@ START_TEST(session_removal_of_an_optional_file_moves_with_its_chunk)
 }
 END_TEST
 
-/* A session in which no directory comes to rest. */
-static void open_without_rest(void)
-{
-    tfs_session_close(session);
-    open_with((struct tfs_session_options){.linger_ms = 3600000});
-}
-
 START_TEST(session_removal_that_is_refused_does_not_hold_up_an_edit)
 {
-    open_without_rest();
     ck_assert_int_eq(put("chunks/1_0_0/part/note.txt", "?"), 0);
     ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "new"), 0);
@@ -291,7 +272,6 @@ static void check_removal_waits(const char *raw)
 
 START_TEST(session_removal_and_edit_wait_together_for_a_full_disk)
 {
-    open_without_rest();
     ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
     fake_disk.fail = -ENOSPC;
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "new"), -ENOSPC);
@@ -402,33 +382,6 @@ START_TEST(session_removed_file_that_stays_open_has_a_cap)
 }
 END_TEST
 
-static struct answer first_made, second_made;
-
-static void ask_for_directory(const char *path, struct answer *a)
-{
-    const char *name;
-    uint64_t parent = parent_of(path, &name);
-    answer_init(a);
-    tfs_session_mkdir(session, parent, name, 0755, 0, 0, REPLY(a));
-}
-
-/* Both wait for what is under way, and share the next commit. */
-static void make_two_directories(void)
-{
-    ask_for_directory("chunks/5_0_0", &first_made);
-    ask_for_directory("chunks/6_0_0", &second_made);
-}
-
-START_TEST(session_operations_that_come_together_share_a_commit)
-{
-    fake_disk.during[FAKE_COMMIT] = make_two_directories;
-    ck_assert_int_eq(put("chunks/0_0_0/text.txt", "before"), 0);
-    ck_assert_int_eq(answer_wait(&first_made), 0);
-    ck_assert_int_eq(answer_wait(&second_made), 0);
-    ck_assert_int_eq(fake_disk.commits, 2);
-}
-END_TEST
-
 START_TEST(session_move_onto_a_chunk_that_came_from_outside_is_refused)
 {
     outside_change(9, "theirs");
@@ -441,7 +394,7 @@ END_TEST
 /* ---------------------------------------------------------------------------------------------- */
 
 static const TTest *const *const tests[] = {
-    &session_unlinked_file_shows_again_after_two_seconds,
+    &session_unlinked_file_shows_again_at_rest,
     &session_unlinked_file_can_be_created_again,
     &session_reader_of_an_unlinked_file_keeps_its_bytes,
     &session_removed_optional_file_is_stored_as_absent,
@@ -455,14 +408,12 @@ static const TTest *const *const tests[] = {
     &session_refused_rename_leaves_the_scratch_file,
     &session_backup_and_new_file_as_vim_writes,
     &session_lets_mv_copy_a_file_of_the_tree_onto_another,
-    &session_id_of_a_removed_backup_means_nothing,
     &session_removal_of_an_optional_file_moves_with_its_chunk,
     &session_removal_that_is_refused_does_not_hold_up_an_edit,
     &session_removal_and_edit_wait_together_for_a_full_disk,
     &session_keeps_values_of_a_new_chunk_when_two_edits_of_it_are_set_aside,
     &session_full_scratch_leaves_a_file_that_was_to_be_moved_away,
     &session_removed_file_that_stays_open_has_a_cap,
-    &session_operations_that_come_together_share_a_commit,
     &session_move_onto_a_chunk_that_came_from_outside_is_refused,
 };
 
