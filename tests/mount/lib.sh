@@ -177,7 +177,7 @@ mount_at() {
     local save=$1 mount=$2
     shift 2
     mkdir -p "$mount"
-    timeout 30 "$TFS_BIN" "$@" "$save" "$mount" >"$D/mount.out" 2>"$D/mount.err" 9>&-
+    timeout 120 "$TFS_BIN" "$@" "$save" "$mount" >"$D/mount.out" 2>"$D/mount.err" 9>&-
 }
 
 # up [OPTION...]: $S on $M.
@@ -193,7 +193,7 @@ down() {
 }
 
 unmount() {
-    timeout 60 "$TFS_BIN" umount "$1" 2>"$D/umount.err"
+    timeout 120 "$TFS_BIN" umount "$1" 2>"$D/umount.err"
     local status=$?
     same "status of umount" $status "${2:-0}"
     [ $status = "${2:-0}" ] || note "umount said: $(cat "$D/umount.err")"
@@ -253,14 +253,31 @@ is_aside() {
     compgen -G "$1.unsaved-*" >"$D/aside"
 }
 
+# stands_still PROCESS: all its threads are stopped, which kill(1) does not wait for.
+stands_still() {
+    ! grep -qv ') T ' "/proc/$1/task/"*/stat
+}
+
 # behind_its_back COMMAND...: files are released and the command runs before the daemon does anything more.
 behind_its_back() {
     local pid
-    pid=$(sed -n 's/^pid: //p' "$M/.terrainfs/status")
+    pid=$(daemon)
     want kill -STOP "$pid"
+    want soon stands_still "$pid"
     release
     want "$@"
     want kill -CONT "$pid"
+}
+
+# The process that serves $M.
+daemon() {
+    sed -n 's/^pid: //p' "$M/.terrainfs/status"
+}
+
+# Kills it, and waits until it has let go of the save.
+kill_daemon() {
+    kill -KILL "$(daemon)"
+    want soon flock -n "$S" true
 }
 
 murder() {
@@ -276,7 +293,7 @@ settle() {
     local mount
     [ $# -gt 0 ] || set -- "$M"
     for mount in "$@"; do
-        want timeout 60 "$TFS_BIN" sync "$mount"
+        want timeout 120 "$TFS_BIN" sync "$mount"
     done
 }
 
@@ -317,9 +334,13 @@ commits() {
     want on_git commit -qm "$1"
 }
 
-# logged PATTERN: a sentence in the mount's errors.log, without its time.
+# is_logged PATTERN: a sentence in the mount's errors.log, without its time.
+is_logged() {
+    sed -E 's/ \([0-9-]+ [0-9:]+\)$//' "$M/.terrainfs/errors.log" | grep -E -- "$1" >/dev/null
+}
+
 logged() {
-    sed -E 's/ \([0-9-]+ [0-9:]+\)$//' "$M/.terrainfs/errors.log" | grep -E -- "$1" >/dev/null ||
+    is_logged "$1" ||
         note "no '$1' (line ${BASH_LINENO[0]}) in errors.log: $(tail -n 3 "$M/.terrainfs/errors.log")"
 }
 

@@ -7,7 +7,9 @@
 export PATH=$PATH:/usr/games
 command -v minetestserver >/dev/null || bail 'minetest-server is not installed'
 
-PORT=$((30000 + $$ % 20000)) # one server at a time listens here
+PORT=$((30000 + $$ % 20000)) # one server at a time listens here, where it can be in a network of its own
+alone=()
+! unshare -n true 2>/dev/null || alone=(unshare -n)
 mkdir -p "$HOME/.minetest/games"
 ln -s "$ROOT/tests/tools/luanti_game" "$HOME/.minetest/games/judge"
 
@@ -27,7 +29,7 @@ play() {
     shift
     printf '%s\n' "$@" >"$world/judge.in"
     rm -f "$world/judge.out"
-    timeout 60 minetestserver --config "$D/conf" --world "$world" --gameid judge --port "$PORT" --logfile '' \
+    timeout 240 "${alone[@]}" minetestserver --config "$D/conf" --world "$world" --gameid judge --port "$PORT" --logfile '' \
         >"$D/server.log" 2>&1 </dev/null 9>&-
     status=$?
     same 'status of the server' $status 0

@@ -386,9 +386,9 @@ sys.exit(len(mapped[:]) != size)
     local reader=$!
     want soon grep -q mapped "$D/mapping"
     echo "$V,base:written" >>"$M/chunks/$C/voxels.csv"
-    kill -9 "$(sed -n "s/^pid: //p" "$M/.terrainfs/status")"
+    kill_daemon
     touch "$D/killed"
-    want timeout 20 tail --pid=$reader -f /dev/null
+    want timeout 120 tail --pid=$reader -f /dev/null
     want wait $reader
     want umount "$M"
     rmdir "$M"

@@ -10,17 +10,6 @@ mounts_at() {
     awk -v point="$1" '$2 == point' /proc/self/mounts | wc -l
 }
 
-# The process that serves $M.
-daemon() {
-    sed -n 's/^pid: //p' "$M/.terrainfs/status"
-}
-
-# Kills it, and waits until it has let go of the save.
-kill_daemon() {
-    kill -9 "$(daemon)"
-    want soon flock -n "$S" true
-}
-
 # refused STATUS PATTERN [OPTION...]: the mount fails, says why, and leaves nothing behind.
 refused() {
     local status=$1 pattern=$2
@@ -458,11 +447,6 @@ broken_connection() {
 }
 
 # ---- processes that die --------------------------------------------------------------------------------
-
-# stands_still PROCESS: all its threads are stopped.
-stands_still() {
-    ! grep -qv ') T ' "/proc/$1/task/"*/stat
-}
 
 # A save that is read from a mount whose process stands still: the mount of it stands still as well.
 # Sets $stopped, and $parent, the mount command; its child opens the save.
