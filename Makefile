@@ -34,13 +34,12 @@ ASAN := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitiz
 TSAN := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 # What runs under the sanitizers: not what spends its time in Python and git, and of mounts those with threads
 # at work or hostile input.
-ASAN_SUITES := $(addprefix mount/,stress hostile refused writers scratch outside races arrays journal \
-	godot_stream) \
+ASAN_SUITES := $(addprefix mount/,stress hostile refused writers scratch outside races arrays journal) \
 	$(addprefix cli/,arrays aside export foreign godot import levels luanti mend merge merge_hidden names \
-	partial recursive sets show text umount undo usage views zones) unit fuzz
+	partial recursive sets show text umount usage views zones) unit fuzz
 THREADS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_session*.c tests/unit/test_store*.c)) \
 	test_godot_folder test_cosmic_zone test_zone_later test_kept
-TSAN_SUITES := $(addprefix mount/,stress races readers load worlds arrays_sparse commit journal outside tiles) \
+TSAN_SUITES := $(addprefix mount/,worlds arrays_sparse stress races readers load commit journal outside tiles) \
 	$(THREADS:%=unit/%)
 
 # ---- the libraries: asked once, and only by goals that compile -----------------------------------

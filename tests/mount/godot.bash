@@ -358,13 +358,11 @@ levels_made() {
 
 # Killed between the chunks of a copy: what was made is there whole, and the copy can be made again.
 levels_killed() {
-    local pid
     with_levels
     up
-    pid=$(sed -n 's/^pid: //p' "$M/.terrainfs/status")
     want mkdir -p "$M/lods/1/chunks" "$M/lods/2"
     want cp -r "$D/there/lods/1/chunks/0_0_0" "$M/lods/1/chunks/"
-    kill -KILL "$pid"
+    kill_daemon
     soon fusermount3 -u "$M"
     up
     same 'what is on disk' "$(voxel diff "$PRISTINE" "$S")" 'added lods/1/0_0_0'
@@ -418,13 +416,18 @@ down_whatever() {
     one_of 'status of umount' $? 0 3
 }
 
-edits() {
-    try "$1: reads the same as the save" reads
-    try "$1: sed on channels" sed_rows
+# What the texts of a block say is the same in every container.
+texts() {
     try "$1: a line behind voxels.csv, and without it" append_voxel
     try "$1: metadata" metadata
     try "$1: a Python script" python_script
     try "$1: vim and git" editors
+}
+
+edits() {
+    try "$1: reads the same as the save" reads
+    try "$1: sed on channels" sed_rows
+    ! in_full || texts "$1"
     try "$1: what cannot be is refused" refused
     try "$1: what was accepted survives a kill" survives_a_kill
     try "$1: away for a moment" away

@@ -6,7 +6,7 @@ if [ "${TORTURE:-short}" != full ]; then
     exit 0
 fi
 status=0
-for suite in cli/{array_readers,diff,merge_laws,wide_map} mount/{beamng,godot,godot_stream,samples,samples_views,worlds}; do
+for suite in cli/{array_readers,diff,merge_laws,wide_map} mount/{beamng,godot,godot_stream,roblox,samples,samples_views,worlds}; do
     TFS_TEST_LIMIT=7200 bash "$(dirname "$0")/../$suite.sh" || status=1
 done
 exit $status
