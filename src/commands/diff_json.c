@@ -51,17 +51,6 @@ static void add_counts(struct tfs_differ *d)
     tfs_buf_u8(&d->printer.out, '}');
 }
 
-static void add_heights(struct tfs_buf *out, const struct tfs_diff_heights *h)
-{
-    if (h->count == 0)
-        return;
-    tfs_buf_printf(out,
-                   ",\"heights\":{\"changed\":%" PRIu64 ",\"before\":[%u,%u],\"after\":[%u,%u],"
-                   "\"least\":%" PRId64 ",\"most\":%" PRId64 ",\"sum\":%" PRId64 "}",
-                   h->count, h->low[TFS_BEFORE], h->high[TFS_BEFORE], h->low[TFS_AFTER],
-                   h->high[TFS_AFTER], h->least, h->most, h->sum);
-}
-
 static void add_runs(struct tfs_buf *out, const struct tfs_diff_run *runs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -119,7 +108,6 @@ static int add_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *ch
         if (chunk->voxels > 0)
             add_box(&d->printer.out, &chunk->box);
         add_counts(d);
-        add_heights(&d->printer.out, &chunk->heights);
         if (tfs_differ_wants(d, TFS_CLI_ALL_ROWS)) {
             tfs_buf_add_text(&d->printer.out, ",\"rows\":[");
             d->rows = 0;

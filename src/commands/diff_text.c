@@ -177,18 +177,6 @@ static void print_files(struct tfs_differ *d, const struct tfs_diff_chunk *chunk
         }
 }
 
-static void print_heights(struct tfs_differ *d, const struct tfs_diff_heights *h)
-{
-    if (h->count == 0)
-        return;
-    tfs_buf_printf(&d->printer.line,
-                   " heights: %" PRIu64 " changed, from %u..%u to %u..%u, by %+" PRId64
-                   " to %+" PRId64 ", mean %+.1f",
-                   h->count, h->low[TFS_BEFORE], h->high[TFS_BEFORE], h->low[TFS_AFTER],
-                   h->high[TFS_AFTER], h->least, h->most, (double)h->sum / (double)h->count);
-    tfs_printer_end(&d->printer);
-}
-
 static int print_row(void *arg, const struct tfs_diff_row *row)
 {
     struct tfs_differ *d = arg;
@@ -255,7 +243,6 @@ static int print_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *
     } else {
         release_held(d);
         print_head(d, chunk);
-        print_heights(d, &chunk->heights);
         print_files(d, chunk);
         result = chunk->voxels > 0 && chunk->why[0] == '\0' ? print_rows(d, p->err) : 0;
     }

@@ -318,9 +318,6 @@ static int add_look(struct tfs_voxel_pool *pool, uint32_t number, const struct t
         if (tfs_buf_check(&name, err) == 0)
             tfs_words_add(words[i], tfs_buf_span(&name), found[i], err);
     }
-    for (unsigned p = 0; p < pool->kind->count && v != NULL; p++)
-        if (is_flagged(pool->kind, p, TFS_PLANE_HEIGHT))
-            look.height = (uint32_t)v->values[p];
     looks[number] = look;
     tfs_buf_release(&name);
     return err->code;

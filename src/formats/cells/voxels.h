@@ -20,7 +20,6 @@ struct tfs_voxel {
 /* What is to be known of a voxel. */
 struct tfs_voxel_look {
     uint32_t full, brief; /* its name, and what it is counted as: words of the pool */
-    uint32_t height;      /* of a sample of a surface */
     bool empty;           /* it is as if nothing were there */
 };
 

@@ -24,13 +24,6 @@ struct tfs_diff_count {
     uint64_t voxels[TFS_SIDES];
 };
 
-/* Of voxels that are samples of a height, and whose height differs. */
-struct tfs_diff_heights {
-    uint64_t count;
-    uint32_t low[TFS_SIDES], high[TFS_SIDES];
-    int64_t least, most, sum; /* of the changes */
-};
-
 /* A chunk that differs. */
 struct tfs_diff_chunk {
     enum tfs_diff_kind kind;
@@ -39,7 +32,6 @@ struct tfs_diff_chunk {
     char why[TFS_ERROR_TEXT];                  /* it cannot be looked into; "": it can */
     uint64_t voxels;                           /* that differ */
     struct tfs_diff_box box;                   /* of these */
-    struct tfs_diff_heights heights;
     uint32_t files; /* bit i: chunk.files[i] of the tree of `before` differs */
 };
 

@@ -131,26 +131,6 @@ static int make_room(struct tfs_two_chunks *c, uint32_t capacity, struct tfs_err
     return 0;
 }
 
-static void count_height(struct tfs_diff_heights *heights, uint32_t before, uint32_t after)
-{
-    const uint32_t now[TFS_SIDES] = {before, after};
-    const int64_t change = (int64_t)after - before;
-    const bool first = heights->count == 0;
-
-    if (change == 0)
-        return;
-    for (int i = 0; i < TFS_SIDES; i++) {
-        if (first || now[i] < heights->low[i])
-            heights->low[i] = now[i];
-        if (first || now[i] > heights->high[i])
-            heights->high[i] = now[i];
-    }
-    heights->least = first || change < heights->least ? change : heights->least;
-    heights->most = first || change > heights->most ? change : heights->most;
-    heights->sum += change;
-    heights->count++;
-}
-
 /* A voxel that differs. */
 static int count_voxel(struct tfs_two_chunks *c, const uint32_t at[3], struct tfs_diff_chunk *chunk,
                        struct tfs_error *err)
@@ -161,8 +141,6 @@ static int count_voxel(struct tfs_two_chunks *c, const uint32_t at[3], struct tf
     if (make_room(c, c->sides.pool.brief.capacity, err) < 0)
         return err->code;
     tfs_diff_box_add(&chunk->box, chunk->voxels++, &c->sides, at);
-    if (c->rows[TFS_BEFORE][at[0]] != TFS_VOXEL_NONE && c->rows[TFS_AFTER][at[0]] != TFS_VOXEL_NONE)
-        count_height(&chunk->heights, looks[TFS_BEFORE]->height, looks[TFS_AFTER]->height);
     for (int side = 0; side < TFS_SIDES; side++)
         c->counts[looks[side]->brief].voxels[side] += !looks[side]->empty;
     return 0;

@@ -27,7 +27,7 @@ void tfs_two_chunks_release(struct tfs_two_chunks *cells);
 int tfs_two_chunks_open(struct tfs_two_chunks *cells, const struct tfs_side sides[TFS_SIDES],
                         struct tfs_diff_chunk *chunk, struct tfs_error *err);
 
-/* Sets voxels, box and heights of the chunk, and counts by name. */
+/* Sets voxels and box of the chunk, and counts by name. */
 int tfs_two_chunks_count(struct tfs_two_chunks *cells, struct tfs_diff_chunk *chunk,
                          struct tfs_error *err);
 
