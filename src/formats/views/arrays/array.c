@@ -169,31 +169,6 @@ static void print_axes(const struct tfs_array *a, struct tfs_buf *out)
                        x);
 }
 
-/* "uint16, empty 0". */
-static void print_form(const struct tfs_array *a, struct tfs_buf *out)
-{
-    const unsigned above = 64 - 8 * a->width;
-    float single;
-    double number;
-
-    tfs_buf_printf(out, "%s%u",
-                   a->kind == 'u'   ? "uint"
-                   : a->kind == 'i' ? "int"
-                                    : "float",
-                   8 * a->width);
-    if (a->flat)
-        return;
-    const uint32_t low = (uint32_t)a->empty;
-    memcpy(&single, &low, sizeof(single));
-    memcpy(&number, &a->empty, sizeof(number));
-    if (a->kind == 'u')
-        tfs_buf_printf(out, ", empty %" PRIu64, a->empty);
-    else if (a->kind == 'i')
-        tfs_buf_printf(out, ", empty %" PRId64, (int64_t)(a->empty << above) >> above);
-    else
-        tfs_buf_printf(out, ", empty %g", a->width == 4 ? (double)single : number);
-}
-
 static int print_arrays(struct tfs_save *save, const struct tfs_doc *doc, uint32_t group,
                         struct tfs_buf *out, struct tfs_error *err)
 {
@@ -212,10 +187,8 @@ static int print_arrays(struct tfs_save *save, const struct tfs_doc *doc, uint32
         if (first)
             print_axes(&a, out);
         first = false;
-        tfs_buf_printf(out, "%s: ", files[i].path + strlen("arrays/"));
-        print_form(&a, out);
         const char *about = tree->cells->planes[a.plane].about;
-        tfs_buf_printf(out, ": %s\n",
+        tfs_buf_printf(out, "%s: %s\n", files[i].path + strlen("arrays/"),
                        about != NULL ? about : "the numbers are those of arrays/palette.txt");
     }
     return tfs_buf_check(out, err);
