@@ -324,8 +324,7 @@ void tfs_session_rmdir(struct tfs_session *s, uint64_t parent, const char *name,
     struct naming c = {.verb = remove_directory, .parent = parent, .name = name, .reply = reply};
     const int result = run(s, &c);
 
-    if (result != -EINPROGRESS)
-        tfs_reply_now(reply, result);
+    tfs_reply_now(reply, result);
 }
 
 /* ---- symbolic links: scratch only (editors lock with them) ----------------------------------- */

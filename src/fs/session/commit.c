@@ -412,18 +412,21 @@ static void settle_commit(struct tfs_job *job)
 
 static const struct tfs_job_kind commit = {apply_commit, settle_commit};
 
-static struct commit_work *create_commit(struct tfs_session *s, struct tfs_handle *handle,
-                                         struct tfs_reply reply)
+/* -EINPROGRESS, a job answers; or -ENOMEM. */
+static int submit_commit(struct tfs_session *s, struct tfs_handle *handle, bool barrier,
+                         struct tfs_reply reply)
 {
     struct tfs_branch *branch = tfs_ops_branch_of(s, handle->inode);
     struct commit_work *work = tfs_work_create(
         sizeof(*work), &commit, branch != NULL ? branch : &s->branches[0], handle->inode, reply);
 
     if (work == NULL)
-        return NULL;
+        return -ENOMEM;
     work->handle = handle;
     handle->jobs++;
-    return work;
+    work->work.job.barrier = barrier;
+    tfs_work_submit(&work->work);
+    return -EINPROGRESS;
 }
 
 /* ---- close(2) -------------------------------------------------------------------------------- */
@@ -444,29 +447,19 @@ static bool has_to_flush(struct tfs_session *s, const struct tfs_handle *handle,
 void tfs_session_flush(struct tfs_session *s, struct tfs_handle *handle, uint64_t owner,
                        struct tfs_reply reply)
 {
-    struct commit_work *work = NULL;
-
     pthread_mutex_lock(&s->lock);
-    const bool flushes = has_to_flush(s, handle, owner);
-    if (flushes)
-        work = create_commit(s, handle, reply);
-    if (work != NULL)
-        tfs_work_submit(&work->work);
+    const int result = has_to_flush(s, handle, owner) ? submit_commit(s, handle, false, reply) : 0;
     pthread_mutex_unlock(&s->lock);
-    if (work == NULL)
-        tfs_reply_now(reply, flushes ? -ENOMEM : 0);
+    tfs_reply_now(reply, result);
 }
 
 /* Without memory for a job the draft waits for the end. */
 void tfs_ops_release_handle(struct tfs_session *s, struct tfs_handle *handle)
 {
     const bool dirty = handle->draft != NULL && handle->draft->state == TFS_DRAFT_DIRTY;
-    struct commit_work *work = dirty ? create_commit(s, handle, (struct tfs_reply){0}) : NULL;
 
     handle->closed = true;
-    if (work != NULL)
-        tfs_work_submit(&work->work);
-    else
+    if (!dirty || submit_commit(s, handle, false, (struct tfs_reply){0}) == -ENOMEM)
         end_handle(s, handle);
 }
 
@@ -504,7 +497,7 @@ static int apply_sync(struct tfs_job *job, bool last)
 
 static const struct tfs_job_kind sync_kind = {apply_sync, NULL};
 
-/* A barrier on what this node of the branch is, or has in it. */
+/* A barrier on what this node of the branch is, or has in it: as submit_commit. */
 static int submit_sync(struct tfs_branch *branch, struct tfs_node node, struct tfs_reply reply)
 {
     struct sync_work *work = tfs_work_create(sizeof(*work), &sync_kind, branch, NULL, reply);
@@ -514,7 +507,7 @@ static int submit_sync(struct tfs_branch *branch, struct tfs_node node, struct t
     work->work.job.barrier = true;
     work->node = node;
     tfs_work_submit(&work->work);
-    return 0;
+    return -EINPROGRESS;
 }
 
 static void one_done(void *arg, int result, const struct tfs_attr *attr)
@@ -541,10 +534,9 @@ static int submit_all(struct tfs_session *s, struct tfs_reply reply)
     atomic_init(&all->result, 0);
     for (size_t i = 0; i < s->branch_count; i++) {
         struct tfs_reply one = {one_done, all};
-        if (submit_sync(&s->branches[i], TFS_NODE_ROOT, one) < 0)
-            one_done(all, -ENOMEM, NULL);
+        tfs_reply_now(one, submit_sync(&s->branches[i], TFS_NODE_ROOT, one));
     }
-    return 0;
+    return -EINPROGRESS;
 }
 
 /* The store of a file or directory; NULL: it lies above the stores, or is no more. *node: what it
@@ -565,10 +557,9 @@ void tfs_session_fsync_directory(struct tfs_session *s, uint64_t id, struct tfs_
 
     pthread_mutex_lock(&s->lock);
     struct tfs_branch *branch = branch_of(s, id, &node);
-    int result = branch != NULL ? submit_sync(branch, node, reply) : submit_all(s, reply);
+    const int result = branch != NULL ? submit_sync(branch, node, reply) : submit_all(s, reply);
     pthread_mutex_unlock(&s->lock);
-    if (result < 0)
-        tfs_reply_now(reply, result);
+    tfs_reply_now(reply, result);
 }
 
 /* ---- fsync of a file ------------------------------------------------------------------------- */
@@ -576,14 +567,9 @@ void tfs_session_fsync_directory(struct tfs_session *s, uint64_t id, struct tfs_
 void tfs_session_fsync(struct tfs_session *s, struct tfs_handle *handle, struct tfs_reply reply)
 {
     pthread_mutex_lock(&s->lock);
-    struct commit_work *work = create_commit(s, handle, reply);
-    if (work != NULL) {
-        work->work.job.barrier = true;
-        tfs_work_submit(&work->work);
-    }
+    const int result = submit_commit(s, handle, true, reply);
     pthread_mutex_unlock(&s->lock);
-    if (work == NULL)
-        tfs_reply_now(reply, -ENOMEM);
+    tfs_reply_now(reply, result);
 }
 
 /* ---- saves that other programs changed ------------------------------------------------------- */

@@ -567,7 +567,7 @@ int tfs_ops_told(struct tfs_session *s, uint64_t id, const char *name, int resul
 
 void tfs_reply_now(struct tfs_reply reply, int result)
 {
-    if (reply.done != NULL)
+    if (result != -EINPROGRESS && reply.done != NULL)
         reply.done(reply.arg, result, NULL);
 }
 

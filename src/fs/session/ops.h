@@ -250,6 +250,7 @@ void tfs_work_submit(struct tfs_work *work);
 int tfs_work_wait(struct tfs_work *work);
 /* Takes the lock. */
 void tfs_work_free(struct tfs_work *work);
+/* Answers, but for -EINPROGRESS: a job does. */
 void tfs_reply_now(struct tfs_reply reply, int result);
 
 /* ---- lookup.c, chunks ------------------------------------------------------------------------ */

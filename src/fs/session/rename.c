@@ -413,6 +413,5 @@ void tfs_session_rename(struct tfs_session *s, uint64_t parent, const char *name
 
     bool about_new = r.about_new || result == -EACCES;
     tfs_ops_told(s, about_new ? new_parent : parent, about_new ? new_name : name, result, &r.err);
-    if (result != -EINPROGRESS)
-        tfs_reply_now(reply, result);
+    tfs_reply_now(reply, result);
 }
