@@ -182,12 +182,11 @@ static void update_status(struct tfs_session *s)
 
 static void attr_of_scratch(const struct tfs_scratch *scratch, struct tfs_attr *attr)
 {
-    const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
-    uint64_t id = scratch->id;
+    const uint64_t id = scratch->id;
 
     /* What was rejected goes when its file is mended; any file may be renamed onto the tree. */
     *attr = (struct tfs_attr){.id = id,
-                              .changing = (scratch->flags & moving) != 0,
+                              .changing = (scratch->flags & TFS_SCRATCH_OURS) != 0,
                               .lasts = scratch->kind == TFS_SCRATCH_DIRECTORY &&
                                        (scratch->flags & TFS_SCRATCH_UNCAPPED) == 0};
     struct stat *st = &attr->st;

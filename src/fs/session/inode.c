@@ -78,16 +78,6 @@ int tfs_draft_spill(struct tfs_draft *draft)
     return 0;
 }
 
-uint64_t tfs_count_lines(struct tfs_span text)
-{
-    const uint8_t *at = text.data, *end = text.data + text.size;
-    uint64_t lines = 0;
-
-    for (; at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL; at++)
-        lines++;
-    return lines;
-}
-
 void tfs_draft_skip_lines(struct tfs_draft *draft)
 {
     const struct tfs_buf *bytes = &draft->bytes;

@@ -71,7 +71,6 @@ int tfs_draft_write(struct tfs_draft *draft, uint64_t offset, struct tfs_span by
 /* The bytes go from memory into a file, unless they did. */
 int tfs_draft_spill(struct tfs_draft *draft);
 
-uint64_t tfs_count_lines(struct tfs_span text);
 /* Its lines, as far as they are whole, need not be looked at. */
 void tfs_draft_skip_lines(struct tfs_draft *draft);
 

@@ -416,6 +416,16 @@ static int try_scan(struct tfs_session *s, void *call, struct tfs_need *need)
     return 0;
 }
 
+static uint64_t count_lines(struct tfs_span text)
+{
+    const uint8_t *at = text.data, *end = text.data + text.size;
+    uint64_t lines = 0;
+
+    for (; at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL; at++)
+        lines++;
+    return lines;
+}
+
 /* Puts the lines and one more, which no text of any file may have, onto an edit that nobody will
  * see. What is wrong with an earlier line is wrong whatever follows; what is said of the last one
  * may be because more is to come. */
@@ -435,7 +445,7 @@ static int look(struct tfs_session *s, const struct writing *w, struct tfs_error
     tfs_edit_release(&edit);
     tfs_buf_release(&text);
     return why->code == -EBADMSG && why->line > 0 &&
-                   why->line <= tfs_count_lines(tfs_buf_span(&scan->text))
+                   why->line <= count_lines(tfs_buf_span(&scan->text))
                ? -EBADMSG
                : 0;
 }
@@ -445,7 +455,7 @@ static int look(struct tfs_session *s, const struct writing *w, struct tfs_error
 static uint32_t lines_above(const struct tfs_draft *draft)
 {
     const uint64_t lines =
-        tfs_count_lines((struct tfs_span){draft->bytes.data, (size_t)draft->scanned});
+        count_lines((struct tfs_span){draft->bytes.data, (size_t)draft->scanned});
 
     return lines > 0 ? (uint32_t)(lines - 1) : 0;
 }

@@ -18,10 +18,8 @@ static bool wants_write(int flags)
 /* Does it pass by the kernel's pages? What changes without the kernel cannot lie in them. */
 static bool is_direct(struct tfs_session *s, const struct tfs_inode *inode, bool writes)
 {
-    const unsigned moving = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
-
     if (inode->scratch != NULL)
-        return (inode->scratch->flags & moving) != 0;
+        return (inode->scratch->flags & TFS_SCRATCH_OURS) != 0;
     return !tfs_ops_is_array(s, &inode->node) &&
            (writes || tfs_inode_unborn(&s->inodes, &inode->node) != NULL);
 }

@@ -20,7 +20,7 @@ struct scratch_names {
 /* Is it under the cap? */
 static bool is_capped(const struct tfs_scratch *scratch)
 {
-    return (scratch->flags & (TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED)) == 0;
+    return (scratch->flags & TFS_SCRATCH_OURS) == 0;
 }
 
 /* Files of .terrainfs itself count nowhere. */

@@ -38,6 +38,7 @@ enum tfs_scratch_kind {
 enum tfs_scratch_flags {
     TFS_SCRATCH_CONTROL = 1,  /* below .terrainfs: not to be changed by users */
     TFS_SCRATCH_UNCAPPED = 2, /* rejected bytes */
+    TFS_SCRATCH_OURS = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED, /* change without users */
 };
 
 #define TFS_SCRATCH_COST 256 /* bytes that a name counts beside its content */
