@@ -427,8 +427,8 @@ static void entry_release(struct tfs_record_entry *entry)
     tfs_blob_unref(entry->chunk.extra);
 }
 
-int tfs_record_read(struct tfs_blob *bytes, struct tfs_span record, tfs_record_entry_fn fn,
-                    void *arg, struct timespec *when, struct tfs_error *err)
+static int read_entries(struct tfs_blob *bytes, struct tfs_span record, tfs_record_entry_fn fn,
+                        void *arg, struct timespec *when, struct tfs_error *err)
 {
     struct tfs_cursor c = tfs_cursor_init(record);
     struct tfs_record_entry entry = {0};
@@ -500,6 +500,23 @@ int tfs_record_files(struct tfs_span *record, struct tfs_record_file **files, si
     *count = named;
     *record = (struct tfs_span){c.at, tfs_cursor_left(&c)};
     return 0;
+}
+
+/* Of saves of several files a record begins with these, but where it was set aside. */
+int tfs_record_read(const struct tfs_journal_text *text, size_t record, tfs_record_entry_fn fn,
+                    void *arg, struct timespec *when, struct tfs_error *err)
+{
+    const struct tfs_hash several = {0};
+    struct tfs_span payload = text->records[record].payload;
+    struct tfs_record_file *named = NULL;
+    size_t count;
+
+    if (text->records[record].kind != TFS_JOURNAL_EDIT ||
+        (tfs_hash_equal(text->save, several) &&
+         tfs_record_files(&payload, &named, &count, err) < 0))
+        return err->code;
+    free(named);
+    return read_entries(text->bytes, payload, fn, arg, when, err);
 }
 
 void tfs_record_wrote_put(struct tfs_buf *payload, struct tfs_record_file file, bool whole)

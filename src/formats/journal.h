@@ -64,9 +64,9 @@ struct tfs_record_entry {
 typedef int (*tfs_record_entry_fn)(void *arg, const struct tfs_record_entry *entry,
                                    struct tfs_error *err);
 
-/* Gives all that an EDIT says, what is common last; of a save of several files, what follows
- * tfs_record_files. `record` lies in `bytes`. EBADMSG: it is no record. */
-int tfs_record_read(struct tfs_blob *bytes, struct tfs_span record, tfs_record_entry_fn fn,
+/* Gives all that a record of the journal says, what is common last; of one that is no EDIT nothing.
+ * EBADMSG: it is none that terrainfs writes. */
+int tfs_record_read(const struct tfs_journal_text *text, size_t record, tfs_record_entry_fn fn,
                     void *arg, struct timespec *when, struct tfs_error *err);
 /* Makes the edit's document say that. */
 int tfs_record_put(struct tfs_edit *edit, const struct tfs_record_entry *entry,

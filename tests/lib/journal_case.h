@@ -39,7 +39,10 @@ static inline int journal_apply(struct tfs_edit *edit, struct tfs_blob *bytes,
                                 struct tfs_span record, struct timespec *when,
                                 struct tfs_error *err)
 {
-    return tfs_record_read(bytes, record, journal_put, edit, when, err);
+    struct tfs_journal_record one = {.kind = TFS_JOURNAL_EDIT, .payload = record};
+    const struct tfs_journal_text text = {.bytes = bytes, .save = {1, 2, 3}, .records = &one};
+
+    return tfs_record_read(&text, 0, journal_put, edit, when, err);
 }
 
 #endif

@@ -54,12 +54,10 @@ static int put_taken(void *arg, const struct tfs_record_entry *entry, struct tfs
 
 static int apply_record(struct tfs_recovery *r, struct choice *c, struct tfs_error *err)
 {
-    struct tfs_span payload = r->text.records[c->record].payload;
-    struct timespec when;
+    struct timespec when = {0};
 
     c->some = c->foreign = false;
-    if (tfs_recovery_skip_files(r, &payload, err) == 0 &&
-        tfs_record_read(r->text.bytes, payload, put_taken, c, &when, err) == 0 && c->unnamed)
+    if (tfs_record_read(&r->text, c->record, put_taken, c, &when, err) == 0 && c->unnamed)
         tfs_fail(err, -EBADMSG, "a record of the journal does not name the file of a chunk");
     if (err->code < 0)
         return err->code;
@@ -146,8 +144,7 @@ int tfs_recovery_apply(struct tfs_recovery *r, struct tfs_error *err)
         return err->code;
     for (; c.record < r->text.count && err->code == 0; c.record++) {
         tfs_save_step(r->save, "records of the journal", c.record, r->text.count);
-        if (r->text.records[c.record].kind == TFS_JOURNAL_EDIT)
-            apply_record(r, &c, err);
+        apply_record(r, &c, err);
     }
     if (err->code == 0)
         r->doc = tfs_edit_finish(&edit);

@@ -28,8 +28,9 @@ static int add_file(struct tfs_recover_files *files, struct tfs_key key, struct 
     return 0;
 }
 
-/* A file that was alone had no group: of those of others nothing is taken. */
-bool tfs_recover_is_alone(const struct tfs_save *save, const char *beside, struct tfs_key *file)
+/* Is the journal beside that path of one of several files, as version 0.1 left them? Its records
+ * name no files. Such a file had no group: of those of others nothing is taken. Sets *file. */
+static bool is_alone(const struct tfs_save *save, const char *beside, struct tfs_key *file)
 {
     const struct tfs_folder_kind *kind = save->container->files;
 
@@ -95,7 +96,8 @@ static int look_at_files(struct tfs_save *save, struct tfs_recover_files *files,
     for (size_t i = 0; i < files->count; i++) {
         struct tfs_recover_file *file = &files->files[i];
         struct tfs_error why = {0};
-        int result = save->container->journal->hash(save, file->key, &file->now, &file->st, &why);
+        struct stat st;
+        int result = save->container->journal->hash(save, file->key, &file->now, &st, &why);
         if (result == -ESTALE || result == -ENOMEM)
             return tfs_fail(err, result, "%s", why.text);
         file->unknown = result < 0;
@@ -103,19 +105,14 @@ static int look_at_files(struct tfs_save *save, struct tfs_recover_files *files,
     return 0;
 }
 
-static struct tfs_recover_file *find(const struct tfs_recover_files *files, struct tfs_key key)
+struct tfs_recover_file *tfs_recover_files_find(const struct tfs_recover_files *files,
+                                                struct tfs_key key)
 {
     const struct tfs_recover_file wanted = {.key = key};
 
     return files->count == 0
                ? NULL
                : bsearch(&wanted, files->files, files->count, sizeof(wanted), compare_files);
-}
-
-const struct tfs_recover_file *tfs_recover_files_find(const struct tfs_recover_files *files,
-                                                      struct tfs_key key)
-{
-    return find(files, key);
 }
 
 /* ---- what the records say of them ------------------------------------------------------------ */
@@ -134,7 +131,7 @@ static int check_edit(struct tfs_recover_files *files, struct tfs_span payload,
     if (tfs_record_files(&payload, &named, &count, err) < 0)
         return err->code;
     for (size_t i = 0; i < count; i++) {
-        struct tfs_recover_file *file = find(files, named[i].key);
+        struct tfs_recover_file *file = tfs_recover_files_find(files, named[i].key);
         if (file != NULL)
             file->ours = file->ours || holds(file, named[i].hash);
     }
@@ -159,7 +156,7 @@ static void check_file(struct tfs_recover_files *files, struct tfs_span payload,
     bool whole;
 
     if (tfs_record_wrote_take(payload, &wrote, &whole) == 0)
-        check_wrote(find(files, wrote.key), wrote.hash, whole, mark);
+        check_wrote(tfs_recover_files_find(files, wrote.key), wrote.hash, whole, mark);
 }
 
 /* Of one file the journal itself says what it began with. */
@@ -190,8 +187,7 @@ int tfs_recover_files_read(struct tfs_save *save, const char *beside,
 {
     struct tfs_recover_files read = {0};
     struct tfs_key file = {0};
-    const bool named =
-        tfs_container_has_files(save->container) && !tfs_recover_is_alone(save, beside, &file);
+    const bool named = tfs_container_has_files(save->container) && !is_alone(save, beside, &file);
 
     if ((named ? list_files(save, text, &read, err) : add_file(&read, file, err)) == 0 &&
         look_at_files(save, &read, err) == 0)

@@ -15,8 +15,7 @@
 struct tfs_recover_file {
     struct tfs_key key;
     struct tfs_hash now;
-    bool unknown;   /* it cannot be read */
-    struct stat st; /* all 0: there is no such file */
+    bool unknown; /* it cannot be read */
     bool ours;
     bool wrote;   /* and that was said by a rewrite */
     size_t first; /* record from which on it lacks edits */
@@ -27,17 +26,13 @@ struct tfs_recover_files {
     size_t count;
 };
 
-/* Is the journal beside that path of one of several files, as version 0.1 left them? Its records
- * name no files. Sets *file then. */
-bool tfs_recover_is_alone(const struct tfs_save *save, const char *beside, struct tfs_key *file);
-
 /* EBADMSG: no journal of such a save; ESTALE: another program is changing it. */
 int tfs_recover_files_read(struct tfs_save *save, const char *beside,
                            const struct tfs_journal_text *text, struct tfs_recover_files *files,
                            struct tfs_error *err);
 /* NULL: the journal does not name it. */
-const struct tfs_recover_file *tfs_recover_files_find(const struct tfs_recover_files *files,
-                                                      struct tfs_key key);
+struct tfs_recover_file *tfs_recover_files_find(const struct tfs_recover_files *files,
+                                                struct tfs_key key);
 void tfs_recover_files_release(struct tfs_recover_files *files);
 
 #endif

@@ -13,7 +13,6 @@
 
 #define JOURNAL "journal"
 #define DAMAGED "damaged-journal"
-#define TIME    12 /* bytes of a record before the number of its chunks */
 
 /* No save has this hash: these records belong to none, and name no files. */
 static const struct tfs_hash nobody = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
@@ -99,16 +98,15 @@ static int add_payload(struct records *records, struct tfs_buf *payload, struct 
 }
 
 /* Appends what leaves of one record, if anything does. */
-static int add_record(struct records *records, struct tfs_span payload, struct tfs_error *err)
+static int add_record(struct records *records, size_t record, struct tfs_error *err)
 {
     struct leaving l = {.of = records};
     struct tfs_buf whole = {0};
     struct timespec when;
 
-    if (tfs_recovery_skip_files(records->r, &payload, err) == 0 &&
-        tfs_record_read(records->r->text.bytes, payload, add_leaving, &l, &when, err) == 0 &&
-        l.some) {
-        tfs_buf_add(&whole, payload.data, TIME);
+    if (tfs_record_read(&records->r->text, record, add_leaving, &l, &when, err) == 0 && l.some) {
+        tfs_buf_u64le(&whole, (uint64_t)when.tv_sec);
+        tfs_buf_u32le(&whole, (uint32_t)when.tv_nsec);
         tfs_buf_u32le(&whole, l.count);
         tfs_buf_add_span(&whole, tfs_buf_span(&l.out));
         whole.failed = whole.failed || l.out.failed;
@@ -128,8 +126,7 @@ static int add_records(struct records *records, struct tfs_span more)
 
     for (size_t i = 0; i < text->count && err.code != -ENOMEM; i++) {
         tfs_error_reset(&err);
-        if (text->records[i].kind == TFS_JOURNAL_EDIT &&
-            add_record(records, text->records[i].payload, &err) < 0)
+        if (add_record(records, i, &err) < 0)
             records->unread = true;
     }
     if (err.code == -ENOMEM || more.size == 0)

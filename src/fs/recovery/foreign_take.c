@@ -56,21 +56,6 @@ int tfs_foreign_read(const char *directory, struct tfs_journal_text *text, struc
     return err->code;
 }
 
-/* Earlier versions kept journals of several files as they were: their records name files. */
-static int skip_files(const struct tfs_journal_text *text, struct tfs_span *payload,
-                      struct tfs_error *err)
-{
-    const struct tfs_hash none = {0};
-    struct tfs_record_file *named = NULL;
-    size_t count;
-
-    if (!tfs_hash_equal(text->save, none))
-        return 0;
-    const int result = tfs_record_files(payload, &named, &count, err);
-    free(named);
-    return result;
-}
-
 /* ---- what they are about --------------------------------------------------------------------- */
 
 /* A chunk that records change, or what belongs to the whole save. */
@@ -124,10 +109,8 @@ static int list_places(const struct tfs_journal_text *text, struct places *p, st
 {
     *edits = 0;
     for (size_t i = 0; i < text->count && err->code == 0; i++) {
-        struct tfs_span payload = text->records[i].payload;
-        if (text->records[i].kind == TFS_JOURNAL_EDIT && skip_files(text, &payload, err) == 0 &&
-            tfs_record_read(text->bytes, payload, add_place, p, last, err) == 0)
-            ++*edits;
+        tfs_record_read(text, i, add_place, p, last, err);
+        *edits += text->records[i].kind == TFS_JOURNAL_EDIT;
     }
     p->count = tfs_array_unique(p->items, p->count, sizeof(*p->items), compare_places);
     return err->code;
@@ -255,18 +238,18 @@ static int take(void *arg, const struct tfs_record_entry *entry, struct tfs_erro
     return tfs_record_put(&t->edit, &placed, err);
 }
 
-static int take_record(struct taking *t, struct tfs_span payload, struct tfs_error *err)
+static int take_record(struct taking *t, size_t record, struct tfs_error *err)
 {
     struct timespec when;
 
+    t->record = record + 1;
     t->count = 0;
     t->leans_on = TFS_SUM_UNKNOWN;
-    if (skip_files(t->text, &payload, err) < 0 ||
-        tfs_record_read(t->text->bytes, payload, compare, t, &when, err) < 0)
+    if (tfs_record_read(t->text, record, compare, t, &when, err) < 0)
         return err->code;
     check_names(t);
     check_moves(t);
-    return tfs_record_read(t->text->bytes, payload, take, t, &when, err);
+    return tfs_record_read(t->text, record, take, t, &when, err);
 }
 
 /* What is common has a place though no record changes it. */
@@ -291,11 +274,8 @@ static int take_all(struct taking *t, struct tfs_error *err)
 {
     if (look_at_places(t, err) < 0)
         return err->code;
-    for (size_t i = 0; i < t->text->count && err->code == 0; i++) {
-        t->record = i + 1;
-        if (t->text->records[i].kind == TFS_JOURNAL_EDIT)
-            take_record(t, t->text->records[i].payload, err);
-    }
+    for (size_t i = 0; i < t->text->count && err->code == 0; i++)
+        take_record(t, i, err);
     return err->code;
 }
 

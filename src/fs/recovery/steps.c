@@ -43,21 +43,6 @@ const char *tfs_recovery_edits(struct tfs_recovery *r, size_t count, const char 
     return r->edits;
 }
 
-int tfs_recovery_skip_files(const struct tfs_recovery *r, struct tfs_span *payload,
-                            struct tfs_error *err)
-{
-    struct tfs_record_file *named = NULL;
-    struct tfs_key file;
-    size_t count;
-
-    if (!tfs_container_has_files(r->save->container) ||
-        tfs_recover_is_alone(r->save, r->beside, &file))
-        return 0;
-    const int result = tfs_record_files(payload, &named, &count, err);
-    free(named);
-    return result;
-}
-
 void tfs_recovery_show(struct tfs_recovery *r)
 {
     tfs_doc_unref(r->save->doc);

@@ -41,10 +41,6 @@ void tfs_recovery_say(struct tfs_recovery *r, const char *format, ...)
 const char *tfs_recovery_edits(struct tfs_recovery *r, size_t count, const char *was,
                                const char *were);
 
-/* Of saves of several files an EDIT begins with these: what follows them. */
-int tfs_recovery_skip_files(const struct tfs_recovery *r, struct tfs_span *payload,
-                            struct tfs_error *err);
-
 /* Reads journal and save until both are of one moment: the program that has the lock may be
  * changing them. 1; 0 when there is no journal that can be used: save->no_journal says whether its
  * name is not ours to use. EBUSY: another program goes on changing them. */
