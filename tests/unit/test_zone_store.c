@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "formats/containers/folder.h"
 #include "fs/store/store.h"
 #include "zone_kills.h"
 
@@ -367,6 +368,77 @@ START_TEST(region_that_nobody_asked_for_is_read_when_others_were_written)
 }
 END_TEST
 
+/* ---- calls that look at a path and fail once ------------------------------------------------- */
+
+/* These take the place of the C library's, too. */
+static atomic_int until_stat = -1; /* calls that look at a path until one fails; -1: none does */
+
+int fstatat(int directory, const char *path, struct stat *st, int flags)
+{
+    if (atomic_load(&until_stat) >= 0 && atomic_fetch_sub(&until_stat, 1) == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_newfstatat, directory, path, st, flags);
+}
+
+int lstat(const char *path, struct stat *st)
+{
+    return fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
+}
+
+/* The first of two edits may have to wait for the second. */
+START_TEST(region_that_cannot_be_looked_at_for_a_moment_was_not_changed_by_others)
+{
+    const struct tfs_store_options options = {.commit_auto = _i == 1};
+    const struct tfs_store_client client = {.answer = on_job};
+    bool failed = true;
+
+    sem_init(&answered, 0, 0);
+    for (int first = 0; failed; first++) {
+        struct tfs_job one = {.kind = &set_kind, .saves = true};
+        struct tfs_job two = {.kind = &more_kind, .saves = true};
+        make_zone();
+        open_zone(TFS_LOCK_EXCLUSIVE);
+        ck_assert_int_eq(tfs_store_open(save, &options, &client, &store, &err), 0);
+        ck_assert_int_eq(tfs_store_start(store), 0);
+        atomic_store(&until_stat, first);
+        submit_and_wait(&one);
+        failed = atomic_load(&until_stat) < 0;
+        atomic_store(&until_stat, failed ? first / 2 : -1);
+        submit_and_wait(&two);
+        atomic_store(&until_stat, -1);
+        tfs_store_close(store);
+        save = NULL;
+        open_zone(TFS_LOCK_EXCLUSIVE);
+        ck_assert_msg(edits_shown() == 2 && !is_aside(), "call %d: %d", first, edits_shown());
+    }
+}
+END_TEST
+
+START_TEST(region_that_cannot_be_looked_at_when_the_zone_is_opened_is_left_out)
+{
+    const struct tfs_key keys[] = {{0, -16, 0, 0}, {0, 0, 0, 0}};
+    bool failed = true;
+
+    for (int n = 0; failed; n++) {
+        const struct tfs_open_options options = {.lock = TFS_LOCK_EXCLUSIVE};
+        close_save();
+        tfs_error_reset(&err);
+        atomic_store(&until_stat, n);
+        const int result = tfs_save_open(scratch_path("zone"), NULL, &options, &save, &err);
+        failed = atomic_load(&until_stat) < 0;
+        atomic_store(&until_stat, -1);
+        for (int i = 0; result == 0 && i < 2; i++) {
+            const struct tfs_folder_file *file = tfs_folder_file_of(save->doc, keys[i]);
+            ck_assert_msg(
+                file != NULL && file->left_out == (tfs_doc_find(save->doc, keys[i]) == NULL),
+                "call %d: region %d is not there", n, i - 1);
+        }
+    }
+}
+END_TEST
+
 static Suite *zone_store_suite(void)
 {
     Suite *suite = suite_create("zone_store");
@@ -380,6 +452,9 @@ static Suite *zone_store_suite(void)
     tcase_add_loop_test(tcase, move_that_a_failing_disk_took_back_leaves_the_chunk_in_one_place, 0,
                         2);
     tcase_add_loop_test(tcase, region_that_nobody_asked_for_is_read_when_others_were_written, 0, 2);
+    tcase_add_loop_test(
+        tcase, region_that_cannot_be_looked_at_for_a_moment_was_not_changed_by_others, 0, 2);
+    tcase_add_test(tcase, region_that_cannot_be_looked_at_when_the_zone_is_opened_is_left_out);
     return suite;
 }
 

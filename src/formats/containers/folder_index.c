@@ -194,9 +194,13 @@ static int read_file(const struct tfs_save *save, const struct tfs_facts *facts,
     struct stat st;
 
     *file = NULL;
-    if (lstat(path, &st) < 0)
-        return 0;
-    if (open_regular(path, &st, &handle, &why) == 0 &&
+    if (lstat(path, &st) < 0) {
+        st = (struct stat){0};
+        if (errno == ENOENT || errno == ENOTDIR)
+            return 0;
+        tfs_fail_errno(&why, "it cannot be examined");
+    }
+    if (why.code == 0 && open_regular(path, &st, &handle, &why) == 0 &&
         read_open(save, facts, key, path, decode, &handle, &made, &why) == 0 &&
         tfs_file_writable(path, &why) < 0 && why.code != -ENOMEM)
         refuse(made, why.text, err);

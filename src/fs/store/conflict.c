@@ -427,8 +427,10 @@ static int look(struct tfs_store *store, struct tfs_doc **aside, struct tfs_erro
     struct tfs_error ignored = {0};
     const bool changed = store->save->container->changed(store->save, NULL, &ignored) != 0;
 
-    if (!changed && store->disk != TFS_DISK_READ)
+    if (!changed && store->disk != TFS_DISK_READ) {
+        foreign_release(store); /* files that looked otherwise for a moment */
         return 0;
+    }
     int result = changed ? find_changed(store, err) : 0;
     if (result == 0 && changed)
         result = read_theirs(store, err);
