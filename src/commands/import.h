@@ -108,6 +108,12 @@ bool tfs_import_takes(const struct tfs_import *im, const struct tfs_found *found
 int tfs_import_put(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
                    struct tfs_put *put, struct tfs_doc **after, struct tfs_error *err);
 
+/* What the file says of `doc`; nothing, where that does not show it. */
+int tfs_import_render(struct tfs_import *im, const struct tfs_found *found,
+                      const struct tfs_doc *doc, struct tfs_buf *text, struct tfs_error *err);
+
+/* Is it a palette.txt? */
+bool tfs_import_renames(const struct tfs_import *im, const struct tfs_found *found);
 /* Do the lines of a palette.txt stand for other entries in the save than in the export? */
 bool tfs_import_is_renumbered(struct tfs_import *im, const struct tfs_found *found);
 

@@ -19,6 +19,7 @@ struct arrival {
     bool fresh;                        /* the save lacks it */
     struct tfs_written_values *values; /* of a fresh chunk */
     struct tfs_found_list files;
+    struct tfs_buf palette; /* what its palette.txt said once it was put */
 };
 
 /* ---- which files ----------------------------------------------------------------------------- */
@@ -163,7 +164,10 @@ static int put_file(struct arrival *a, const struct tfs_found *file, struct tfs_
     }
     im->counts.files += changes;
     tfs_import_advance(im, after);
-    return 0;
+    if (!tfs_import_renames(im, file))
+        return 0;
+    tfs_buf_clear(&a->palette);
+    return tfs_import_render(im, file, after, &a->palette, err);
 }
 
 /* The edited files, or the others. False: one was refused. */
@@ -182,6 +186,20 @@ static bool put_files(struct arrival *a, bool edited)
     return true;
 }
 
+/* Does a palette.txt say what it said when it was put? One that makes two names one says less then,
+ * and cannot be put once more. */
+static bool is_as_put(struct arrival *a, const struct tfs_found *file)
+{
+    struct tfs_buf now = {0};
+    struct tfs_error err = {0};
+    const bool same = tfs_import_renames(a->im, file) &&
+                      tfs_import_render(a->im, file, a->im->doc, &now, &err) == 0 &&
+                      tfs_span_equal(tfs_buf_span(&now), tfs_buf_span(&a->palette));
+
+    tfs_buf_release(&now);
+    return same;
+}
+
 /* Does the chunk say what the file says, now that all of them were put? Else it is named. */
 static bool agrees(struct arrival *a, const struct tfs_found *file)
 {
@@ -189,8 +207,9 @@ static bool agrees(struct arrival *a, const struct tfs_found *file)
     struct tfs_import *im = a->im;
     struct tfs_error err = {0};
     struct tfs_doc *after = NULL;
-    const bool same = tfs_import_put(im, file, im->doc, &put, &after, &err) == 0 &&
-                      after->version == im->doc->version;
+    const bool same = (tfs_import_put(im, file, im->doc, &put, &after, &err) == 0 &&
+                       after->version == im->doc->version) ||
+                      is_as_put(a, file);
 
     tfs_doc_unref(after);
     if (tfs_import_is_trouble(err.code))
@@ -249,5 +268,6 @@ void tfs_import_chunk(struct tfs_import *im, struct tfs_found *chunk)
     if (open_arrival(&a) && is_wanted(&a))
         take_arrival(&a);
     tfs_written_values_free(a.values);
+    tfs_buf_release(&a.palette);
     tfs_found_release(&a.files);
 }

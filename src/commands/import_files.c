@@ -130,18 +130,22 @@ int tfs_import_put(struct tfs_import *im, const struct tfs_found *found, struct 
     return err->code;
 }
 
-/* The file as the save has it; nothing, where that does not show it. */
-static int render(struct tfs_import *im, const struct tfs_found *found, struct tfs_buf *text,
-                  struct tfs_error *err)
+int tfs_import_render(struct tfs_import *im, const struct tfs_found *found,
+                      const struct tfs_doc *doc, struct tfs_buf *text, struct tfs_error *err)
 {
     const struct tfs_lens *lens = tfs_node_file(im->save, &found->node)->lens;
-    const int exists = tfs_node_exists(im->save, im->base, &found->node);
+    const int exists = tfs_node_exists(im->save, doc, &found->node);
 
     if (exists <= 0)
         return exists < 0 ? tfs_fail(err, exists, "%s", strerror(-exists)) : 0;
-    if (lens->get(im->save, im->base, tfs_node_at(im->save, &found->node), text, err) == 0)
+    if (lens->get(im->save, doc, tfs_node_at(im->save, &found->node), text, err) == 0)
         tfs_buf_check(text, err);
     return err->code;
+}
+
+bool tfs_import_renames(const struct tfs_import *im, const struct tfs_found *found)
+{
+    return (tfs_node_file(im->save, &found->node)->flags & TFS_FILE_RENAMES) != 0;
 }
 
 bool tfs_import_is_renumbered(struct tfs_import *im, const struct tfs_found *found)
@@ -150,10 +154,9 @@ bool tfs_import_is_renumbered(struct tfs_import *im, const struct tfs_found *fou
     struct tfs_buf text = {0};
     int is = 1;
 
-    if (!im->manifest.present ||
-        (tfs_node_file(im->save, &found->node)->flags & TFS_FILE_RENAMES) == 0)
+    if (!im->manifest.present || !tfs_import_renames(im, found))
         return false;
-    if (render(im, found, &text, &err) == 0)
+    if (tfs_import_render(im, found, im->base, &text, &err) == 0)
         is = tfs_manifest_has(&im->manifest, name_of(im, found), tfs_buf_span(&text), &err);
     tfs_buf_release(&text);
     if (err.code < 0)
@@ -173,7 +176,7 @@ static int find_original(struct tfs_import *im, const struct tfs_found *found,
     const int has = tfs_manifest_original(&im->manifest, im->dir, name, original, &why);
     if (has < 0)
         return tfs_fail(err, why.code, TFS_MANIFEST_DIR " has no original of it: %s", why.text);
-    return has > 0 ? 0 : render(im, found, original, err);
+    return has > 0 ? 0 : tfs_import_render(im, found, im->base, original, err);
 }
 
 /* `doubtful`: it says only what chunks say, DIR has edits of those, too, and nobody knows what it

@@ -33,6 +33,22 @@ rm other/map.sqlite other/world.mt
 run 1 "a folder without world.mt is no world" info other
 rm -r other
 
+# ---- a palette.txt that makes two names one: put once more it would be of another table
+cp -r base one
+run 0 "an export" export one tree
+sed -i '1s/.*/0 default:dirt/' tree/$C/palette.txt
+echo fill 07 >tree/$C/param2.txt
+run 0 "a chunk with one name less and other parameters" import tree one
+[ "$("$TFS" cat one $C/palette.txt | tr '\n' ' ')" = '0 default:dirt 1 air 2 default:chest ' ]
+ok "is taken"
+cp -r base two && rm -r tree
+"$TFS" export two tree
+sed -i '1s/.*/0 default:dirt/' tree/$C/palette.txt
+sed -i '2s/default:stone/default:dirt/' tree/$C/voxels.csv
+run 1 "names and voxels that say different things" import tree two
+says err "tree/$C/voxels.csv: it disagrees with other files of this chunk" "disagree"
+rm -r tree one two
+
 # ---- warnings
 run 0 "a world passes" check base
 says out '6 chunks, 0 damaged, 0 warnings' "without a warning"
