@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 
 #include "base/file.h"
+#include "no_pauses.h"
 #include "scratch.h"
 
 static struct tfs_error err;

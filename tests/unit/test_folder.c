@@ -8,6 +8,7 @@
 
 #include "../lib/session_format.h"
 #include "formats/containers/folder_state.h"
+#include "no_pauses.h"
 #include "scratch.h"
 
 static struct tfs_save *save;

@@ -7,6 +7,7 @@
 #include "formats/cells/cells.h"
 #include "formats/views/info.h"
 #include "formats/containers/file.h"
+#include "no_pauses.h"
 #include "scratch.h"
 
 /*

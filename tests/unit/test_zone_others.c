@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "formats/journal.h"
+#include "no_pauses.h"
 #include "zone_case.h"
 
 START_TEST(regions_that_come_and_go_are_read_again)
