@@ -65,17 +65,15 @@ static void on_publish(void *arg, struct tfs_store *of, const struct tfs_publica
     tfs_store_show(of, change);
 }
 
-static void on_turned(void *arg, struct tfs_store *of)
+static void on_turned(void *arg)
 {
     (void)arg;
-    (void)of;
     told.turned++;
 }
 
-static void on_answer(void *arg, struct tfs_store *of, struct tfs_job *jobs)
+static void on_answer(void *arg, struct tfs_job *jobs)
 {
     (void)arg;
-    (void)of;
     pthread_mutex_lock(&told.lock);
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
         struct set_job *set = (struct set_job *)job;
@@ -88,10 +86,9 @@ static void on_answer(void *arg, struct tfs_store *of, struct tfs_job *jobs)
     pthread_mutex_unlock(&told.lock);
 }
 
-static void on_log(void *arg, struct tfs_store *of, const struct tfs_error *err)
+static void on_log(void *arg, const struct tfs_error *err)
 {
     (void)arg;
-    (void)of;
     pthread_mutex_lock(&told.lock);
     told.logged++;
     snprintf(told.message, sizeof(told.message), "%s", err->text);

@@ -146,10 +146,9 @@ static void print_journal(char *out, size_t size)
     tfs_journal_text_release(&text);
 }
 
-static void on_answer(void *arg, struct tfs_store *of, struct tfs_job *jobs)
+static void on_answer(void *arg, struct tfs_job *jobs)
 {
     (void)arg;
-    (void)of;
     pthread_mutex_lock(&lock);
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
         struct set_job *set = (struct set_job *)job;
@@ -163,10 +162,9 @@ static void on_answer(void *arg, struct tfs_store *of, struct tfs_job *jobs)
     pthread_mutex_unlock(&lock);
 }
 
-static void on_log(void *arg, struct tfs_store *of, const struct tfs_error *why)
+static void on_log(void *arg, const struct tfs_error *why)
 {
     (void)arg;
-    (void)of;
     (void)why;
     logged++;
 }

@@ -115,10 +115,9 @@ static int read_left(struct tfs_job *job, bool last)
     return tfs_store_complete(store, &in_left, &err);
 }
 
-static void on_answer(void *arg, struct tfs_store *of, struct tfs_job *jobs)
+static void on_answer(void *arg, struct tfs_job *jobs)
 {
     (void)arg;
-    (void)of;
     if (jobs != NULL)
         sem_post(&answered);
 }

@@ -49,10 +49,9 @@ static const struct tfs_job_kind more_kind = {.apply = apply_more};
 static sem_t more_answered;
 
 /* The answer is the acknowledgement, told by what the process leaves. */
-static void on_answer(void *arg, struct tfs_store *of, struct tfs_job *jobs)
+static void on_answer(void *arg, struct tfs_job *jobs)
 {
     (void)arg;
-    (void)of;
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
         const bool more = job->kind == &more_kind;
         if (job->result == 0)
@@ -195,10 +194,9 @@ static const struct tfs_job_kind move_kind = {.apply = apply_move};
 
 static int move_result;
 
-static void on_move(void *arg, struct tfs_store *of, struct tfs_job *jobs)
+static void on_move(void *arg, struct tfs_job *jobs)
 {
     (void)arg;
-    (void)of;
     for (struct tfs_job *job = jobs; job != NULL; job = job->next) {
         move_result = job->result;
         tfs_job_release(job);
@@ -274,7 +272,7 @@ static const struct tfs_job_kind late_kind = {.apply = apply_late};
 
 static sem_t answered;
 
-static void on_job(void *arg, struct tfs_store *of, struct tfs_job *jobs)
+static void on_job(void *arg, struct tfs_job *jobs)
 {
     (void)arg;
     for (struct tfs_job *job = jobs, *next; job != NULL; job = next) {
@@ -283,7 +281,7 @@ static void on_job(void *arg, struct tfs_store *of, struct tfs_job *jobs)
         if (job->result == -EAGAIN) {
             job->next = NULL;
             usleep(10000);
-            tfs_store_submit(of, job);
+            tfs_store_submit(store, job);
             continue;
         }
         tfs_job_release(job);

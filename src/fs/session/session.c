@@ -132,13 +132,12 @@ static void on_publish(void *arg, struct tfs_store *store, const struct tfs_publ
 }
 
 /* A name that the kernel keeps would be found where it cannot be read. */
-static void on_turned(void *arg, struct tfs_store *store)
+static void on_turned(void *arg)
 {
     const struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
     struct tfs_node root = TFS_NODE_ROOT;
 
-    (void)store;
     root.store = branch->number;
     pthread_mutex_lock(&s->lock);
     tfs_views_restamp(&s->views, tfs_node_id(&root));
@@ -148,12 +147,11 @@ static void on_turned(void *arg, struct tfs_store *store)
 
 /* ---- what is due ----------------------------------------------------------------------------- */
 
-static int64_t on_tick(void *arg, struct tfs_store *store, bool last)
+static int64_t on_tick(void *arg, bool last)
 {
     struct tfs_branch *branch = arg;
     struct tfs_session *s = branch->session;
 
-    (void)store;
     pthread_mutex_lock(&s->lock);
     const int64_t now = tfs_now_ms();
     const int64_t next = tfs_sooner(tfs_rest_tick(branch, now, last), tfs_ops_begin_quiet(s, now));
@@ -175,11 +173,10 @@ static void reply(struct tfs_work *work)
 }
 
 /* Whoever hears of an edit finds it in every directory. */
-static void on_answer(void *arg, struct tfs_store *store, struct tfs_job *jobs)
+static void on_answer(void *arg, struct tfs_job *jobs)
 {
     struct tfs_branch *branch = arg;
 
-    (void)store;
     for (struct tfs_job *job = jobs; job != NULL; job = job->next)
         if (job->undone)
             tfs_ops_undone((struct tfs_work *)job);
@@ -193,19 +190,17 @@ static void on_answer(void *arg, struct tfs_store *store, struct tfs_job *jobs)
 
 /* ---- people ---------------------------------------------------------------------------------- */
 
-static void on_log(void *arg, struct tfs_store *store, const struct tfs_error *err)
+static void on_log(void *arg, const struct tfs_error *err)
 {
     const struct tfs_branch *branch = arg;
 
-    (void)store;
     tfs_ops_log_branch(branch, err);
 }
 
-static void on_message(void *arg, struct tfs_store *store, const char *text)
+static void on_message(void *arg, const char *text)
 {
     const struct tfs_branch *branch = arg;
 
-    (void)store;
     tfs_ops_message_of(branch, text);
 }
 

@@ -16,13 +16,13 @@
 static void tell(struct tfs_store *store, const char *text)
 {
     if (store->client.message != NULL)
-        store->client.message(store->client.arg, store, text);
+        store->client.message(store->client.arg, text);
 }
 
 static void turned(struct tfs_store *store)
 {
     if (store->client.turned != NULL)
-        store->client.turned(store->client.arg, store);
+        store->client.turned(store->client.arg);
 }
 
 #define TOLD_MAX 20 /* lines about damage at a time */

@@ -14,7 +14,7 @@
 void tfs_store_log(struct tfs_store *store, const struct tfs_error *err)
 {
     if (store->client.log != NULL)
-        store->client.log(store->client.arg, store, err);
+        store->client.log(store->client.arg, err);
 }
 
 /* ---- what every thread may ask --------------------------------------------------------------- */

@@ -64,14 +64,14 @@ struct tfs_store_client {
     /* Calls tfs_store_show once, under whatever must change together with the document. */
     void (*publish)(void *arg, struct tfs_store *store, const struct tfs_publication *change);
     /* The save cannot be read any more, or can again. */
-    void (*turned)(void *arg, struct tfs_store *store);
+    void (*turned)(void *arg);
     /* Does what is due, which may submit jobs. `last`: everything is due. Returns when there will
      * be more to do, monotonic ms; 0: not known. */
-    int64_t (*tick)(void *arg, struct tfs_store *store, bool last);
+    int64_t (*tick)(void *arg, bool last);
     /* Answers and frees the jobs. */
-    void (*answer)(void *arg, struct tfs_store *store, struct tfs_job *jobs);
-    void (*log)(void *arg, struct tfs_store *store, const struct tfs_error *err);
-    void (*message)(void *arg, struct tfs_store *store, const char *text);
+    void (*answer)(void *arg, struct tfs_job *jobs);
+    void (*log)(void *arg, const struct tfs_error *err);
+    void (*message)(void *arg, const char *text);
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -358,7 +358,7 @@ static void settle_undo(struct tfs_store *store)
     char notice[TFS_ERROR_TEXT];
 
     if (tfs_undo_settle(store->save->keeper, notice) && store->client.message != NULL)
-        store->client.message(store->client.arg, store, notice);
+        store->client.message(store->client.arg, notice);
 }
 
 static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
@@ -379,7 +379,7 @@ static void run_batch(struct tfs_store *store, struct tfs_job *jobs, bool last)
     }
     tfs_store_journal_settle(store, last);
     if (store->client.answer != NULL)
-        store->client.answer(store->client.arg, store, done);
+        store->client.answer(store->client.arg, done);
     settle_undo(store);
 }
 
@@ -412,7 +412,7 @@ static struct tfs_job *wait_for_jobs(struct tfs_store *store, int64_t deadline, 
 
 static int64_t tick(struct tfs_store *store, bool last)
 {
-    return store->client.tick != NULL ? store->client.tick(store->client.arg, store, last) : 0;
+    return store->client.tick != NULL ? store->client.tick(store->client.arg, last) : 0;
 }
 
 /* Is it time to look at the save, to write it, or to hear that it was written, though there is
