@@ -205,4 +205,13 @@ same place.rbxmx before.rbxmx 'nothing is taken'
 run 0 'put: an array of another terrain' put place.rbxmx regions/1/arrays/water.npy <water.npy
 same place.rbxmx before.rbxmx 'it changes nothing'
 run 1 'put: what arrays are' put place.rbxmx regions/1/arrays/info.txt <<<'axes: x'
+# Chunks may be one voxel high: what they make is a volume, not a surface.
+"$TOOLS/make_place" --log2 0 --chunks 6 --seed 1 SmoothGrid.bin || exit 3
+"$TFS" cat SmoothGrid.bin arrays/occupancy.npy >volume.npy
+head -c 128 volume.npy | grep -aq "'shape': ([0-9]*, [0-9]*, [0-9]*)"
+ok 'chunks of one voxel make an array of three dimensions'
+"$TFS" export SmoothGrid.bin voxels
+full=$(cat voxels/chunks/*/voxels.csv | awk -F, '$5 + 0 > 0' | wc -l)
+[ "$full" -gt 1 ] && [ "$(tail -c +129 volume.npy | tr -d '\0' | wc -c)" = "$full" ]
+ok 'which has all of them'
 done_testing

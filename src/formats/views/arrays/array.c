@@ -20,13 +20,23 @@ static unsigned width_of(const struct tfs_plane_form *form)
     return form->kind == TFS_PLANE_NAMES ? sizeof(uint16_t) : form->width;
 }
 
-static void set_form(struct tfs_array *a, const struct tfs_plane_form *form,
-                     struct tfs_voxel_size size)
+/* Is a voxel a sample of a surface? Volumes may have chunks one voxel high, too. */
+static bool is_surface(const struct tfs_cells_kind *kind)
+{
+    unsigned flags = 0;
+
+    for (unsigned i = 0; i < kind->count; i++)
+        flags |= kind->planes[i].flags;
+    return (flags & TFS_PLANE_HEIGHT) != 0;
+}
+
+static void set_form(struct tfs_array *a, const struct tfs_cells_kind *kind,
+                     const struct tfs_plane_form *form, struct tfs_voxel_size size)
 {
     a->kind = form->kind == TFS_PLANE_SIGNED ? 'i' : form->kind == TFS_PLANE_FLOAT ? 'f' : 'u';
     a->width = width_of(form);
     a->empty = form->empty;
-    a->flat = size.y == 1;
+    a->flat = is_surface(kind);
     a->sides[0] = a->flat ? size.z : size.y;
     a->sides[1] = a->flat ? 1 : size.z;
     a->sides[2] = size.x;
@@ -45,7 +55,7 @@ static int open_chunk(struct tfs_array *a, struct tfs_error *err)
 
     if (tfs_cells_need(a->save, a->doc, a->low, 1u << a->plane, &cells, err) < 0)
         return err->code;
-    set_form(a, &cells->planes[a->plane].form, cells->size);
+    set_form(a, cells->kind, &cells->planes[a->plane].form, cells->size);
     a->chunks[0] = a->chunks[1] = a->chunks[2] = 1;
     tfs_cells_unref(cells);
     return 0;
@@ -77,11 +87,11 @@ int tfs_array_open(struct tfs_array *a, struct tfs_save *save, const struct tfs_
     if (!lens->whole && tfs_doc_need(doc, at.key, &chunk, err) < 0)
         return err->code;
     const struct tfs_voxel_size size = size_of(kind, doc, group);
-    if (!lens->whole && (kind->form != NULL || size.y == 1))
+    if (!lens->whole && (kind->form != NULL || is_surface(kind)))
         return open_chunk(a, err);
     if (kind->form != NULL && kind->group_form(save, doc, group, a->plane, &form, err) < 0)
         return err->code;
-    set_form(a, &form, size);
+    set_form(a, kind, &form, size);
     a->chunks[0] = a->chunks[1] = a->chunks[2] = 1;
     if (lens->whole && !tfs_array_span(a))
         return tfs_fail(err, -ENOENT, "there are no chunks, or too many for an array");
@@ -99,7 +109,7 @@ int tfs_array_exists(struct tfs_save *save, const struct tfs_doc *doc, struct tf
     for (unsigned i = 0; i < kind->count; i++)
         if (width_of(&kind->planes[i].form) > widest.width)
             widest.width = width_of(&kind->planes[i].form);
-    set_form(&a, &widest, size);
+    set_form(&a, kind, &widest, size);
     return size.x > 0 && size.y > 0 && size.z > 0 && tfs_array_span(&a);
 }
 

@@ -39,7 +39,7 @@ struct tfs_array {
     char kind;          /* as of struct tfs_npy */
     unsigned width;     /* bytes a value */
     uint64_t empty;     /* the value where there is no chunk */
-    /* Of chunks one voxel high: it has two dimensions, [z, x], and the north row first. Rows of
+    /* Of a surface (TFS_PLANE_HEIGHT): it has two dimensions, [z, x], the north row first. Rows of
      * chunks are its layers, from the greatest z on, and those of a chunk begin in the north.
      * sides[1] is 1. The chunks at the edge may be smaller: `cut` layers lack at the beginning of
      * the first ones, `cut` values at the end of the last ones along x. */
