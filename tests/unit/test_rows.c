@@ -212,6 +212,32 @@ START_TEST(second_writer_is_refused_and_a_game_is_not)
 }
 END_TEST
 
+/* A document does not change by its commit: no file of it reads differently then. */
+START_TEST(chunk_is_the_same_before_and_after_its_commit)
+{
+    run_and_close(PACKED PACKED_ROWS);
+    must_open();
+    struct tfs_doc *doc =
+        changed(save->doc, (const struct change[]){{left, "LEFT", NULL}, {fresh, "new", NULL}}, 2);
+    const struct tfs_chunk made = *tfs_doc_find(doc, left);
+    ck_assert(tfs_chunk_is_unread(&made, false) && made.blob == NULL);
+    ck_assert(!tfs_chunk_same(&made, tfs_doc_find(save->doc, left)));
+    struct tfs_blob *bytes = NULL;
+    ck_assert_int_eq(tfs_chunk_load(save, &made, &bytes, &err), 0);
+    ck_assert(tfs_span_equal(tfs_blob_span(bytes), tfs_span_of("LEFT")));
+    tfs_blob_unref(bytes);
+    ck_assert_int_eq(save->container->commit(save, doc, &err), 0);
+    ck_assert_ptr_eq(save->doc, doc);
+    ck_assert_str_eq(value(left, false), "LEFT");
+    ck_assert_str_eq(value(fresh, false), "new");
+    /* Once it is in the database it is read there, and nowhere else. */
+    struct stat st;
+    ck_assert_int_eq(fstat(((struct tfs_rows *)save->own)->kept.fd, &st), 0);
+    ck_assert_int_eq(st.st_size, 0);
+    tfs_doc_unref(doc);
+}
+END_TEST
+
 START_TEST(what_others_made_of_our_edit_is_a_conflict)
 {
     run(PACKED PACKED_ROWS);
@@ -228,6 +254,41 @@ START_TEST(what_others_made_of_our_edit_is_a_conflict)
     ck_assert_str_eq(value(left, false), "theirs");
     ck_assert_int_eq(COMMIT({left, "again", NULL}), 0);
     ck_assert_str_eq(value(left, false), "again");
+}
+END_TEST
+
+/* A bad disk below the temporary file costs the edit, not the row that it is about. */
+START_TEST(edit_that_was_damaged_in_its_temporary_file_is_not_written)
+{
+    run_and_close(PACKED PACKED_ROWS);
+    must_open();
+    struct tfs_doc *doc = changed(save->doc, &(const struct change){left, "LEFT", NULL}, 1);
+    const char *before = ask("SELECT data FROM tiles WHERE pos = 135");
+    char kept[64];
+    snprintf(kept, sizeof(kept), "%s", before);
+    ck_assert_int_eq(pwrite(((struct tfs_rows *)save->own)->kept.fd, "l", 1, 0), 1);
+    ck_assert_int_eq(save->container->commit(save, doc, &err), -EIO);
+    ck_assert_ptr_nonnull(strstr(err.text, "was damaged in its temporary file"));
+    ck_assert_str_eq(ask("SELECT data FROM tiles WHERE pos = 135"), kept);
+    tfs_doc_unref(doc);
+}
+END_TEST
+
+/* Without a place for them documents hold them. */
+START_TEST(edit_without_a_temporary_file_is_held)
+{
+    run_and_close(PACKED PACKED_ROWS);
+    must_open();
+    struct rlimit none = {0, RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    struct tfs_doc *doc = changed(save->doc, &(const struct change){left, "LEFT", NULL}, 1);
+    none.rlim_cur = RLIM_INFINITY;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    ck_assert_ptr_nonnull(tfs_doc_find(doc, left)->blob);
+    ck_assert_int_eq(save->container->commit(save, doc, &err), 0);
+    ck_assert_str_eq(value(left, false), "LEFT");
+    tfs_doc_unref(doc);
 }
 END_TEST
 
@@ -458,7 +519,21 @@ static Suite *rows_suite(void)
     tcase_add_test(tcase, database_put_in_the_place_of_ours_is_read);
     tcase_add_test(tcase, database_with_a_log_is_edited_beside_its_game);
 
+    tcase = unit_case(suite, "rows put aside");
+    tcase_add_checked_fixture(tcase, setup_aside, teardown);
+    tcase_add_test(tcase, chunk_is_the_same_before_and_after_its_commit);
     tcase_add_test(tcase, what_others_made_of_our_edit_is_a_conflict);
+    tcase_add_test(tcase, edit_that_was_damaged_in_its_temporary_file_is_not_written);
+    tcase_add_test(tcase, edit_without_a_temporary_file_is_held);
+    tcase_add_loop_test(tcase, rows_come_change_and_go_in_one_transaction, 0, 2);
+    tcase_add_test(tcase, new_chunk_replaces_no_row_that_is_not_shown);
+    tcase_add_test(tcase, chunk_that_does_not_pass_its_check_leaves_all_rows);
+    tcase_add_test(tcase, commit_waits_for_nobody_who_holds_the_lock_long);
+    tcase_add_test(tcase, commit_beside_another_program_shows_what_both_wrote);
+    tcase_add_test(tcase, reload_gives_new_numbers_to_what_changed_only);
+    tcase_add_test(tcase, tables_of_another_layout_are_another_save);
+    tcase_add_test(tcase, database_put_in_the_place_of_ours_is_read);
+    tcase_add_test(tcase, database_with_a_log_is_edited_beside_its_game);
     return suite;
 }
 

@@ -391,10 +391,8 @@ int tfs_luanti_cells_put(struct tfs_edit *edit, const struct tfs_cells *cells,
 
     if (!cells->unread && tfs_span_equal(tfs_blob_span(cells->stored), bytes))
         return 0;
-    if (tfs_blob_copy(bytes, &chunk.blob, err) < 0)
-        return err->code;
-    chunk.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
-    tfs_edit_put(edit, &chunk, err);
+    if (tfs_rows_keep(cells->save, &chunk, bytes, err) == 0)
+        tfs_edit_put(edit, &chunk, err);
     tfs_blob_unref(chunk.blob);
     return err->code;
 }

@@ -368,6 +368,7 @@ void tfs_rows_close(struct tfs_save *save)
     tfs_file_close(&own->file);
     pthread_mutex_destroy(&own->lock);
     pthread_mutex_destroy(&own->memory);
+    tfs_rows_kept_release(own);
     free(own->prints);
     free(own);
     save->own = NULL;

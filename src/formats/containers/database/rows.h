@@ -9,7 +9,7 @@
  *     that the document lacks (tfs_facts_hiding).
  *   - tfs_chunk.own of an unread chunk is the number of the reading that found it, or found it
  *     changed: two unread chunks with one key and one number are the same bytes. A chunk that was
- *     edited keeps its number.
+ *     edited keeps its number, but for tfs_rows_keep, which may give it one of its own.
  *   - A commit is one BEGIN IMMEDIATE transaction, which adds, changes and removes rows, and never
  *     replaces the file. Where others changed the database since it was read, each row that is
  *     about to be changed is first compared with what it was when it was first fetched, column by
@@ -89,6 +89,12 @@ bool tfs_rows_sum(const struct tfs_save *save, const struct tfs_chunk *chunk, ui
 
 /* Puts all that the database at the path `from` holds into the save, in one transaction. */
 int tfs_rows_restore(struct tfs_save *save, const char *from, struct tfs_error *err);
+
+/* Gives a chunk that is about to be put other bytes. Once edits hold much memory it is unread from
+ * then on, and fetched from a temporary file until a commit writes it. Rows with two values hold
+ * all. On success chunk->blob is a reference of the caller's, or NULL. */
+int tfs_rows_keep(struct tfs_save *save, struct tfs_chunk *chunk, struct tfs_span bytes,
+                  struct tfs_error *err);
 
 /* Those that a container has as they are. */
 #define TFS_ROWS_FUNCTIONS                                                                         \

@@ -96,10 +96,9 @@ static int run(struct tfs_rows *own, enum tfs_rows_statement which, struct tfs_k
     return err->code;
 }
 
-static int write_row(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+static int write_held(const struct writing *w, const struct tfs_chunk *before,
+                      const struct tfs_chunk *after)
 {
-    const struct writing *w = arg;
-
     /* A row whose key is none, such as the text '5', may be the one that a new row would replace;
      * but our own last commit may have left it there. */
     if ((w->foreign || (before == NULL && !w->own->unsure)) &&
@@ -114,6 +113,35 @@ static int write_row(void *arg, const struct tfs_chunk *before, const struct tfs
         run(w->own, TFS_ROWS_PUT_EXTRA, after->key, true, after->extra, w->err) < 0)
         return w->err->code;
     return verify_row(w, after);
+}
+
+/* What an edit made has to be in memory for that. */
+static int write_row(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct writing *w = arg;
+    struct tfs_blob *bytes = NULL;
+    const int kept = after == NULL ? 0 : tfs_rows_kept_bytes(w->own, after, &bytes, w->err);
+
+    if (kept == 0)
+        return write_held(w, before, after);
+    if (kept > 0) {
+        struct tfs_chunk held = *after;
+        held.flags &= ~(uint32_t)TFS_CHUNK_UNREAD;
+        held.blob = bytes;
+        write_held(w, before, &held);
+    }
+    tfs_blob_unref(bytes);
+    return w->err->code;
+}
+
+static int note_written(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    const struct writing *w = arg;
+
+    (void)before;
+    if (after != NULL)
+        tfs_rows_kept_written(w->own, after);
+    return 0;
 }
 
 /* The transaction. */
@@ -136,6 +164,8 @@ static int write_rows(struct writing *w)
         w->own->unsure = tfs_database_commit(db, w->err) < 0;
     if (w->err->code < 0)
         tfs_database_rollback(db);
+    else
+        (void)tfs_doc_diff(w->save->doc, w->doc, note_written, w);
     return w->err->code;
 }
 

@@ -29,6 +29,8 @@ static struct tfs_row_print print_of(const struct tfs_row *row, uint64_t reading
 static bool find_print(struct tfs_rows *own, const struct tfs_chunk *chunk,
                        struct tfs_row_print *print)
 {
+    if (tfs_rows_kept_print(own, chunk, print))
+        return true;
     pthread_mutex_lock(&own->memory);
     const bool found = chunk->slot < own->print_count &&
                        own->prints[chunk->slot].reading == tfs_rows_reading(chunk);
@@ -138,6 +140,8 @@ int tfs_rows_find(struct tfs_rows *own, struct tfs_key key, struct tfs_row *row,
 static int fetch_row(struct tfs_rows *own, const struct tfs_chunk *chunk, struct tfs_row *row,
                      struct tfs_error *err)
 {
+    if (tfs_rows_kept_bytes(own, chunk, &row->value, err) != 0)
+        return err->code;
     if (tfs_rows_find(own, chunk->key, row, err) < 0)
         return err->code;
     if (!row->found)

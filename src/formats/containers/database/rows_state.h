@@ -22,6 +22,22 @@ struct tfs_row_print {
     uint64_t value, extra;
 };
 
+/* The same of what an edit made and the document does not hold (rows_kept.c). */
+struct tfs_row_kept {
+    uint64_t offset; /* in the temporary file, or where it is in the database */
+    uint64_t sum;
+    uint32_t size;
+};
+
+struct tfs_rows_kept {
+    struct tfs_row_kept *chunks; /* by their numbers */
+    size_t count, pending;       /* so many are not in the database yet */
+    size_t held;                 /* bytes that edits put into documents instead */
+    int fd;                      /* of the temporary file, if it is open */
+    bool open;
+    uint64_t end; /* of the file */
+};
+
 struct tfs_rows_source {
     struct tfs_database db;
     sqlite3_stmt *statements[TFS_ROWS_STATEMENTS]; /* made when first needed */
@@ -39,6 +55,7 @@ struct tfs_rows {
     pthread_mutex_t memory;       /* of what follows; after `lock`, and nothing waits under it */
     struct tfs_row_print *prints; /* by slot */
     uint32_t print_count;
+    struct tfs_rows_kept kept;
 };
 
 static inline struct tfs_rows *tfs_rows_of(const struct tfs_save *opened)
@@ -60,6 +77,17 @@ int tfs_rows_find(struct tfs_rows *own, struct tfs_key key, struct tfs_row *row,
 void tfs_row_release(struct tfs_row *row);
 /* Looks at the tables again. ESTALE: they say another thing about all rows. */
 int tfs_rows_check_layout(struct tfs_rows *own, struct tfs_error *err);
+/* The bytes of a chunk that an edit made and no commit has written yet: 1; 0: they are not such.
+ * Needs no lock. */
+int tfs_rows_kept_bytes(struct tfs_rows *own, const struct tfs_chunk *chunk,
+                        struct tfs_blob **bytes, struct tfs_error *err);
+/* They are in the database, durably. */
+void tfs_rows_kept_written(struct tfs_rows *own, const struct tfs_chunk *chunk);
+/* What an edit made of the chunk and the document does not hold, also once it is written. False:
+ * that is not so. Needs no lock. */
+bool tfs_rows_kept_print(struct tfs_rows *own, const struct tfs_chunk *chunk,
+                         struct tfs_row_print *print);
+void tfs_rows_kept_release(struct tfs_rows *own);
 /* Has this chunk been fetched in its reading? Needs no lock. */
 bool tfs_rows_was_fetched(struct tfs_rows *own, const struct tfs_chunk *chunk);
 /* Has the row's column, the second value's or the first's, still the value that a chunk of the
