@@ -861,6 +861,19 @@ START_TEST(limit_on_the_size_of_files_that_keeps_an_undo_from_it_is_the_systems)
 }
 END_TEST
 
+START_TEST(undo_of_a_file_with_a_log_of_sqlite_waits_until_that_is_away)
+{
+    scratch_write("save", "old");
+    edit("save", "new");
+    scratch_write("save-wal", "pages");
+    ck_assert_int_eq(undo("save", true), -EBUSY);
+    ck_assert_str_eq(scratch_read("save"), "new");
+    ck_assert_int_eq(unlink(scratch_path("save-wal")), 0);
+    ck_assert_int_eq(undo("save", true), 0);
+    ck_assert_str_eq(scratch_read("save"), "old");
+}
+END_TEST
+
 START_TEST(undo_that_shall_keep_nothing_keeps_nothing)
 {
     scratch_write("save", "old");
@@ -944,6 +957,7 @@ static Suite *suite(void)
     tcase_add_test(c, undo_that_cannot_keep_a_file_has_kept_those_that_it_replaced);
     tcase_add_test(c, undo_that_goes_on_leaves_what_it_kept_before);
     tcase_add_test(c, limit_on_the_size_of_files_that_keeps_an_undo_from_it_is_the_systems);
+    tcase_add_test(c, undo_of_a_file_with_a_log_of_sqlite_waits_until_that_is_away);
     tcase_add_test(c, undo_that_shall_keep_nothing_keeps_nothing);
     c = unit_case(s, "removed files");
     tcase_add_checked_fixture(c, setup, scratch_teardown);

@@ -53,13 +53,15 @@ static const char *name_of(const struct undo *u, const char *path)
 
 /* ---- the version that is begun --------------------------------------------------------------- */
 
+/* An undo makes no room: the version that it brings back goes when that was done. */
 static void make_durable(struct undo *u)
 {
     char *place = u->kept ? tfs_file_directory(u->now.path) : NULL;
 
     if (place == NULL)
         return;
-    tfs_undo_limit(place, TFS_UNDO_BYTES);
+    if (u->options.undoes == 0)
+        tfs_undo_limit(place, TFS_UNDO_BYTES);
     (void)fdatasync(u->list);
     tfs_undo_sync(u->now.path);
     free(place);
@@ -120,8 +122,10 @@ static int begin(struct undo *u, const char *written, struct tfs_error *err)
 {
     struct tfs_versions list;
 
-    if (tfs_versions_read(u->path, &u->options, true, &list, err) < 0)
+    if (tfs_versions_read(u->path, &u->options, true, &list, err) < 0) {
+        tfs_versions_release(&list);
         return err->code;
+    }
     if (joins(u, &list, written)) {
         u->now = list.items[0];
         list.items[0] = (struct tfs_version){0};
@@ -130,7 +134,9 @@ static int begin(struct undo *u, const char *written, struct tfs_error *err)
     } else {
         begin_new(u, &list, err);
     }
-    if (err->code < 0 || tfs_version_open(&u->now, &u->list, err) < 0)
+    if (err->code == 0 && tfs_version_open(&u->now, &u->list, err) < 0 && u->now.count == 0)
+        (void)tfs_undo_remove(u->now.path); /* an empty one would count */
+    if (err->code < 0)
         tfs_version_release(&u->now);
     tfs_versions_release(&list);
     return err->code;

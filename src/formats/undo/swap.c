@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mounts.h"
+#include "base/print.h"
 #include "formats/undo/versions.h"
 
 struct swap {
@@ -41,6 +42,23 @@ static int remove_file(struct swap *s, const char *target, struct tfs_file_handl
     return err->code;
 }
 
+/* A database that is damaged is put back as a file: its log, which SQLite would bring into that, is
+ * of what was there. */
+static int check_log(const char *target, struct tfs_error *err)
+{
+    static const char *const endings[] = {"-wal", "-journal"};
+
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]) && err->code == 0; i++) {
+        char *log = NULL;
+        if (tfs_print(&log, "%s%s", target, endings[i]) < 0)
+            return tfs_fail_memory(err);
+        if (access(log, F_OK) == 0)
+            tfs_fail(err, -EBUSY, "SQLite's log of it is there: move %s away first", log);
+        free(log);
+    }
+    return err->code;
+}
+
 static int copy_back(struct swap *s, const struct tfs_undo_file *file, const char *target,
                      struct tfs_file_handle *present, struct tfs_error *err)
 {
@@ -64,6 +82,8 @@ static int put_back(struct swap *s, const struct tfs_undo_file *file, const char
     struct tfs_error why = {0};
 
     tfs_file_remove_strays(target); /* of an undo that was killed */
+    if (check_log(target, err) < 0)
+        return err->code;
     if (present == &other && tfs_file_open(target, false, &other, &why) < 0 && why.code != -ENOENT)
         return tfs_fail(err, why.code, "%s", why.text);
     if (tfs_undo_was_there(file))
@@ -86,7 +106,9 @@ static int put_all_back(struct swap *s, struct tfs_error *err)
         char *target = tfs_undo_target(s->path, file->path);
         if (target == NULL)
             return tfs_fail_memory(err);
-        if (!tfs_undo_is_back(s->path, file) && put_back(s, file, target, &why) < 0)
+        /* One that an undo of before put back may not be durable yet. */
+        if (tfs_undo_is_back(s->path, file) ? tfs_file_settle(target, &why) < 0
+                                            : put_back(s, file, target, &why) < 0)
             tfs_fail(err, why.code, "%s: %s", file->path, why.text);
         free(target);
     }
