@@ -427,6 +427,8 @@ START_TEST(region_that_cannot_be_looked_at_when_the_zone_is_opened_is_left_out)
         const int result = tfs_save_open(scratch_path("zone"), NULL, &options, &save, &err);
         failed = atomic_load(&until_stat) < 0;
         atomic_store(&until_stat, -1);
+        ck_assert_msg(result < 0 || ((save->st.st_mode & 0600) == 0600 && save->st.st_dev != 0),
+                      "call %d: the zone has the mode of nothing", n);
         for (int i = 0; result == 0 && i < 2; i++) {
             const struct tfs_folder_file *file = tfs_folder_file_of(save->doc, keys[i]);
             ck_assert_msg(

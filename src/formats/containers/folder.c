@@ -202,21 +202,32 @@ static int make_doc(struct tfs_save *save, struct tfs_doc *base,
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* One of which nobody can tell now what it is says nothing. */
+static bool is_examined(const struct tfs_folder_file *file)
+{
+    return file->st.st_ino != 0;
+}
+
 /* Owner and group of what is common, or of the first file, or of the folder; a mode that lets
  * nobody see more than in each of them; the newest time. */
 static void set_stat(struct tfs_save *save, const struct tfs_folder *own)
 {
     const struct tfs_folder_files *files = &own->index.files;
+    size_t first = 0;
 
+    while (first < files->count && !is_examined(files->files[first]))
+        first++;
     if (tfs_folder_kind_of(save)->needed)
         save->st = own->index.common_st;
-    else if (files->count > 0)
-        save->st = files->files[0]->st;
+    else if (first < files->count)
+        save->st = files->files[first]->st;
     else if (fstat(own->lock_fd, &save->st) == 0)
         save->st.st_mode &= ~(mode_t)0111;
     save->st.st_mode = S_IFREG | (save->st.st_mode & 07777);
-    for (size_t i = 0; i < files->count; i++) {
+    for (size_t i = first; i < files->count; i++) {
         const struct stat *st = &files->files[i]->st;
+        if (!is_examined(files->files[i]))
+            continue;
         save->st.st_mode &= st->st_mode | S_IFMT;
         if (tfs_is_later(st->st_mtim, save->st.st_mtim))
             save->st.st_mtim = save->st.st_ctim = st->st_mtim;
