@@ -240,9 +240,11 @@ static int recover_beside(struct tfs_save *save, const char *beside, char *notic
     return result;
 }
 
-/* Those of version 0.1, which opened one of several files as a save of its own. */
+/* Those of version 0.1, which opened one of several files as a save of its own. One that cannot be
+ * used does not keep the folder from having a journal. */
 static int recover_alone(struct tfs_save *save, char *notice, struct tfs_error *err)
 {
+    const bool no_journal = save->no_journal;
     struct tfs_facts *facts = tfs_facts_ref(save->doc->facts);
     const struct tfs_folder_known *known = facts->folder;
 
@@ -254,6 +256,7 @@ static int recover_alone(struct tfs_save *save, char *notice, struct tfs_error *
             recover_beside(save, file, notice, err);
         free(file);
     }
+    save->no_journal = no_journal;
     tfs_facts_unref(facts);
     return err->code;
 }
