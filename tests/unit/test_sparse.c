@@ -132,6 +132,20 @@ START_TEST(sparse_keeps_what_was_accepted_beside_what_came_after)
 }
 END_TEST
 
+/* Values of what was there before the cut are no measure of what is an edit. */
+START_TEST(sparse_that_was_cut_to_nothing_is_not_compared_with_what_it_showed)
+{
+    ck_assert_ptr_eq(tfs_sparse_written(sparse).base, base);
+    ck_assert_int_eq(tfs_sparse_empty(&sparse), 0);
+    ck_assert_int_eq(tfs_sparse_resize(sparse, SIZE), 0);
+    ck_assert_int_eq(put(0, (const uint8_t *)"head", 4), 0);
+    tfs_sparse_accept(sparse);
+    ck_assert_ptr_null(tfs_sparse_written(sparse).base);
+    ck_assert_int_eq(put(PAGE, (const uint8_t *)"x", 1), 0);
+    ck_assert_ptr_null(tfs_sparse_written(sparse).base);
+}
+END_TEST
+
 START_TEST(sparse_over_nothing_is_zeros)
 {
     uint8_t got[PAGE];
@@ -175,6 +189,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, sparse_shows_what_was_written_last);
     tcase_add_test(tcase, sparse_says_which_pages_were_written);
     tcase_add_test(tcase, sparse_keeps_what_was_accepted_beside_what_came_after);
+    tcase_add_test(tcase, sparse_that_was_cut_to_nothing_is_not_compared_with_what_it_showed);
     tcase_add_test(tcase, sparse_over_nothing_is_zeros);
     tcase_add_test(tcase, sparse_without_a_file_writes_nothing_and_can_be_written_later);
     suite_add_tcase(suite, tcase);

@@ -54,7 +54,7 @@ static bool has_room(struct tfs_session *s, const struct tfs_open_array *array, 
 {
     struct tfs_save *save = tfs_ops_branch(s, &array->node)->save;
 
-    return size <= array->pages->size ||
+    return size <= array->pages->size || size <= TFS_TEXT_MORE ||
            size <= tfs_node_text_max(save, array->pages->base, &array->node);
 }
 
@@ -112,7 +112,7 @@ int tfs_ops_write_array(struct tfs_session *s, struct tfs_need *need, struct tfs
     if (offset > UINT64_MAX / 2 || !has_room(s, array, offset + bytes.size))
         return fail_write(inode, -EFBIG, why);
     int result = fill_pages(s, need, array, offset, bytes.size);
-    if (result <= TFS_NEEDS_BYTES)
+    if (tfs_needs_more(result))
         return result;
     if (result == 0)
         result = tfs_sparse_write(array->pages, offset, bytes);
@@ -333,7 +333,8 @@ static struct tfs_doc *find_loser_of(const struct tfs_inode *inode,
 {
     if (loses(change, inode->doc))
         return inode->doc;
-    if (inode->array != NULL && loses(change, inode->array->pages->base))
+    if (inode->array != NULL && inode->array->pages->base_size > 0 &&
+        loses(change, inode->array->pages->base))
         return inode->array->pages->base;
     for (const struct tfs_handle *h = inode->handles; h != NULL; h = h->next)
         if (h->draft != NULL && loses(change, h->draft->doc))

@@ -250,7 +250,7 @@ int tfs_file_truncate(struct tfs_session *s, struct tfs_need *need, struct tfs_h
     if (handle->inode->scratch != NULL)
         return resize_scratch(s, inode->scratch, size);
     result = resize_draft(s, need, handle, size);
-    if (result <= TFS_NEEDS_BYTES)
+    if (tfs_needs_more(result))
         return result;
     if (result == 0 && size == 0)
         tfs_draft_cut(handle->draft, tfs_views_now(&s->views));
@@ -304,7 +304,7 @@ static int write_array(struct tfs_session *s, struct tfs_need *need, struct writ
     int result = tfs_ops_write_array(s, need, inode, offset_of(w, inode->array->pages->size),
                                      w->bytes, &w->why);
 
-    if (result > TFS_NEEDS_BYTES)
+    if (!tfs_needs_more(result))
         note_writers(w);
     return result;
 }
@@ -356,7 +356,7 @@ static int try_write(struct tfs_session *s, void *call, struct tfs_need *need)
         result = write_scratch(s, w);
     else
         result = write_draft(s, need, w);
-    if (result < 0 && result > TFS_NEEDS_BYTES)
+    if (result < 0 && !tfs_needs_more(result))
         end_unused(w->handle);
     return result;
 }
@@ -659,7 +659,7 @@ static void name_range(struct tfs_session *s, struct tfs_need *need, uint64_t id
     const struct tfs_node node = node_of(s, inode);
     if (array == NULL)
         find_range(s, need, inode, &node, offset, size, &none);
-    else
+    else if (array->pages->base_size > 0)
         tfs_ops_range_of(s, need, &array->node, array->pages->base, offset, size, &none);
 }
 

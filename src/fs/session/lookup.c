@@ -147,6 +147,28 @@ int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const stru
     return TFS_NEEDS_CHUNKS;
 }
 
+static int look_again(struct tfs_need *need)
+{
+    (void)tfs_ops_catch_up(need, need->branch, need->view.doc);
+    tfs_doc_unref(need->view.doc);
+    return 0;
+}
+
+int tfs_ops_know_again(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                       int result)
+{
+    struct tfs_branch *branch = tfs_ops_branch(s, node);
+
+    if (result != -ESTALE || branch == NULL || need->looks == 0 ||
+        need->behind == tfs_store_shown(branch->store)->version)
+        return result;
+    need->read_chunks = look_again;
+    need->branch = branch;
+    need->view =
+        (struct tfs_view){branch->save, tfs_doc_ref(tfs_store_shown(branch->store)), *node, 0, 0};
+    return TFS_NEEDS_CHUNKS;
+}
+
 /* ---- what a name stands for ------------------------------------------------------------------ */
 
 bool tfs_holds_groups(const struct tfs_node *dir)
@@ -224,7 +246,7 @@ static int find_in_tree(struct tfs_session *s, struct tfs_need *need, const char
         result = tfs_ops_know_inside(s, need, &entry->node);
         int visible = result < 0 ? result : tfs_ops_visible(s, &entry->node);
         if (visible < 0)
-            return visible;
+            return tfs_ops_know_again(s, need, &entry->node, visible);
         entry->schema = true;
         entry->visible = visible;
     }
@@ -572,7 +594,9 @@ static int find_listed(struct listing *l, struct tfs_need *need)
     inside.file = inside.scope == TFS_SCOPE_CHUNK ? 0 : inside.file;
     if (result == 0)
         result = tfs_ops_know_inside(s, need, &inside);
-    return result == 0 ? tfs_ops_check_visible(s, &l->dir) : result;
+    if (result == 0)
+        result = tfs_ops_check_visible(s, &l->dir);
+    return tfs_ops_know_again(s, need, &l->dir, result);
 }
 
 static int try_list(struct tfs_session *s, void *call, struct tfs_need *need)
@@ -581,14 +605,13 @@ static int try_list(struct tfs_session *s, void *call, struct tfs_need *need)
     const uint64_t offset = l->offset;
     int result = find_listed(l, need);
 
-    (void)s;
     l->result = 0;
     if (result == 0 && give_dots(l) && (!l->schema || offset >= SCRATCH || give_schema(l)))
         give_scratch(l);
     /* A listing without what cannot be found out would stay in caches as if it were whole. What was
      * given before that is taken; the next call says it. */
     if (result == 0 && l->result < 0 && l->offset == offset)
-        result = l->result;
+        result = tfs_ops_know_again(s, need, &l->dir, l->result);
     return result;
 }
 

@@ -400,7 +400,9 @@ static int try_getattr(struct tfs_session *s, void *call, struct tfs_need *need)
     result = tfs_ops_know_inside(s, need, &node);
     if (result == 0)
         result = tfs_ops_check_visible(s, &node);
-    return result == 0 ? tfs_ops_attr_node(s, need, &node, a->attr) : result;
+    if (result == 0)
+        result = tfs_ops_attr_node(s, need, &node, a->attr);
+    return tfs_ops_know_again(s, need, &node, result);
 }
 
 int tfs_session_getattr(struct tfs_session *s, uint64_t id, struct tfs_handle *handle,

@@ -404,7 +404,7 @@ static int run(struct tfs_session *s, const struct tfs_handle *writer, tfs_attem
         result = attempt(s, call, &need);
         tfs_ops_end_quiet(s);
         pthread_mutex_unlock(&s->lock);
-        if (result > TFS_NEEDS_BYTES)
+        if (!tfs_needs_more(result))
             break;
         result = result == TFS_NEEDS_BYTES ? render(s, &need) : need.read_chunks(&need);
     } while (result >= 0);

@@ -128,6 +128,11 @@ void tfs_ops_list_again(struct tfs_session *s, const struct tfs_node *node);
 #define TFS_NEEDS_BYTES  (-100001) /* `view` is to be rendered */
 #define TFS_NEEDS_CHUNKS (-100002) /* chunks of `branch` are to be read */
 
+static inline bool tfs_needs_more(int result)
+{
+    return result == TFS_NEEDS_BYTES || result == TFS_NEEDS_CHUNKS;
+}
+
 /* The stamp of a text that is rendered for one caller, and never remembered. */
 #define TFS_STAMP_NONE UINT64_MAX
 
@@ -258,6 +263,11 @@ void tfs_reply_now(struct tfs_reply reply, int result);
 /* Is it remembered what is in the chunk of a node, as far as the document does not hold it? 0 if it
  * is, or was asked for by this verb; else TFS_NEEDS_CHUNKS: a database may be locked. */
 int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node);
+/* `result`, of an attempt that has changed nothing; TFS_NEEDS_CHUNKS for an ESTALE that the store
+ * can do something about: what the chunk of the node has could not be read, because another program
+ * changed it. */
+int tfs_ops_know_again(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                       int result);
 
 /* ---- array.c --------------------------------------------------------------------------------- */
 
@@ -271,7 +281,7 @@ int tfs_ops_resize_array(struct tfs_session *s, struct tfs_inode *inode, uint64_
 /* By the store's thread, without the lock: what was written becomes an edit; `released`: if it has
  * no writer. What is refused is told, and put aside. */
 int tfs_ops_commit_array(struct tfs_work *work, bool released);
-/* Has a program written to this array what no commit point has taken? */
+/* Has a program written to this array what no commit point has looked at? */
 bool tfs_ops_array_is_dirty(struct tfs_session *s, const struct tfs_node *node);
 /* The name of the file is gone, or another file's: who has it open goes on with what it is in this
  * document, where `node` has its key. */

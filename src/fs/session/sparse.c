@@ -339,7 +339,7 @@ static int written_read(const void *arg, bool before, uint64_t offset, size_t si
 struct tfs_written tfs_sparse_written(struct tfs_sparse *s)
 {
     return (struct tfs_written){.size = s->size,
-                                .base = s->based ? s->base : NULL,
+                                .base = s->base_size > 0 ? s->base : NULL,
                                 .based = s->based,
                                 .begun = s->based && !s->cut && s->old_fd < 0,
                                 .differs = written_differs,

@@ -21,8 +21,8 @@ struct tfs_pages {
 struct tfs_sparse {
     atomic_uint refs;
     uint64_t size;
-    struct tfs_doc *base;   /* what it showed before; NULL: it began as no bytes */
-    uint64_t base_size;     /* bytes of it that still show */
+    struct tfs_doc *base;   /* what it showed when it was opened; NULL: it began as no bytes */
+    uint64_t base_size;     /* bytes of it that still show; 0: values are not compared with it */
     bool based;             /* what is as in `base`, or as it was accepted, is no edit */
     bool accepted;          /* `old` may be asked for */
     bool busy;              /* it is being read without a lock, and nobody writes to it */
