@@ -122,6 +122,11 @@ run 0 "and go into a folder" import tree.lods flat
 says err '3 added, 0 removed' "import says how many chunks"
 [ "$(cd flat/regions && ls -d lod[12]/* | paste -sd ' ')" = 'lod1/r.-1.0.0.vxr lod1/r.0.0.0.vxr lod2/r.1.-2.1.vxr' ]
 ok "it has regions of those levels"
+echo old >flat/regions/lod1/.r.0.0.0.vxr.terrainfs-journal
+run 0 "a journal of version 0.1 beside a region of such a level" info flat
+says err 'a journal that version 0.1 left beside a region of a coarser level is not used' "is named"
+[ "$(cat flat/regions/lod1/.r.0.0.0.vxr.terrainfs-journal)" = old ]
+ok "and stays"
 rm -r tree.levels/lods/1/chunks/-1_0_2 tree.levels/lods/2
 run 0 "--delete removes levels of detail" import --delete tree.levels levels
 says err '0 added, 2 removed' "import says how many chunks"

@@ -225,17 +225,23 @@ static int recover_all(struct tfs_recovery *r, struct tfs_error *err)
     return err->code < 0 ? err->code : save->container->reload(save, err);
 }
 
+static void add_notice(char *notice, const char *said)
+{
+    const size_t size = strlen(notice);
+
+    snprintf(notice + size, TFS_ERROR_TEXT - size, "%s%s", size > 0 && *said != '\0' ? "; " : "",
+             said);
+}
+
 /* One journal: what is to be said of it goes behind the notice. */
 static int recover_beside(struct tfs_save *save, const char *beside, char *notice,
                           struct tfs_error *err)
 {
     char said[TFS_ERROR_TEXT] = "";
-    const size_t size = strlen(notice);
     struct tfs_recovery r = {.save = save, .notice = said, .beside = beside};
     const int result = recover_all(&r, err);
 
-    snprintf(notice + size, TFS_ERROR_TEXT - size, "%s%s", size > 0 && *said != '\0' ? "; " : "",
-             said);
+    add_notice(notice, said);
     tfs_recovery_release(&r);
     return result;
 }
@@ -249,11 +255,14 @@ static int recover_alone(struct tfs_save *save, char *notice, struct tfs_error *
     const struct tfs_folder_known *known = facts->folder;
 
     for (size_t i = 0; known != NULL && i < known->files.count && err->code == 0; i++) {
-        char *file = save->container->journal->path(save, known->files.files[i]->key);
-        if (file == NULL)
-            tfs_fail_memory(err);
-        else if (tfs_journal_find(file, err) > 0)
+        const struct tfs_key key = known->files.files[i]->key;
+        char *file = save->container->journal->path(save, key);
+        const int there = file == NULL ? tfs_fail_memory(err) : tfs_journal_find(file, err);
+        if (there > 0 && key.group == 0)
             recover_beside(save, file, notice, err);
+        else if (there > 0)
+            add_notice(notice, "warning: a journal that version 0.1 left beside a region of a "
+                               "coarser level is not used");
         free(file);
     }
     save->no_journal = no_journal;
