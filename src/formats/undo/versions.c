@@ -201,10 +201,13 @@ static bool read_version(const char *place, const char *name, struct tfs_version
     if (version->path == NULL || (path = tfs_undo_join(version->path, TFS_UNDO_LIST)) == NULL)
         tfs_fail_memory(err);
     FILE *file = path == NULL ? NULL : fopen(path, "re");
+    const bool none = file == NULL && errno == ENOENT;
+    if (file == NULL && path != NULL && (errno == ENOMEM || errno == EMFILE || errno == ENFILE))
+        tfs_fail_errno(err, "what is kept of it cannot be read");
     const bool good = path != NULL &&
                       sscanf(name, "%u-%u", &version->number, &version->undoes) == 2 &&
                       version->undoes < version->number && stat(version->path, &st) == 0 &&
-                      (file == NULL ? errno == ENOENT : take_list(file, version, err));
+                      (file == NULL ? none : take_list(file, version, err));
     if (file != NULL)
         fclose(file);
     free(path);
