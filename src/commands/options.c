@@ -364,8 +364,8 @@ static const struct no_option gone[] = {
                  "NAME.unsaved-DATE/ after the mount, which import takes"},
     {"unsaved", "what could not be saved is in NAME.unsaved-DATE/ beside the save, or below "
                 "~/.local/state/terrainfs"},
-    {"strict-names", "new names are stored and told: look at .terrainfs/errors.log, info.txt or "
-                     "what put and import print"},
+    {"strict-names", "new names are stored and told: look at .terrainfs/errors.log or what put and "
+                     "import print"},
 };
 
 static int check_no_option(const struct no_option *table, size_t count, const char *how,

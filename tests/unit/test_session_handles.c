@@ -749,9 +749,9 @@ END_TEST
 
 /* ---- on the way to a journal ----------------------------------------------------------------- */
 
-static bool answered_early;
+static bool asked, answered_early;
 
-/* While the journal is begun, which needs to know what the save holds. */
+/* While the journal is begun, which needs to know what the save holds; only the first time. */
 static int hash_while_another_closes(struct tfs_save *of, struct tfs_key file,
                                      struct tfs_hash *hash, struct stat *st, struct tfs_error *err)
 {
@@ -759,10 +759,13 @@ static int hash_while_another_closes(struct tfs_save *of, struct tfs_key file,
     (void)file;
     (void)st;
     (void)err;
-    flush_other();
-    pthread_mutex_lock(&other_answer.lock);
-    answered_early = other_answer.done;
-    pthread_mutex_unlock(&other_answer.lock);
+    if (!asked) {
+        flush_other();
+        pthread_mutex_lock(&other_answer.lock);
+        answered_early = other_answer.done;
+        pthread_mutex_unlock(&other_answer.lock);
+    }
+    asked = true;
     *hash = (struct tfs_hash){0};
     return 0;
 }
