@@ -142,7 +142,7 @@ static int restore(const struct undo *u, struct tfs_save *save, bool force, stru
 
     if (tfs_undo_check(u->path, &u->list, force, err) < 0)
         return err->code;
-    if (next->count != 1)
+    if (next->count != 1 || !tfs_container_is_database(save->container))
         return tfs_fail(err, -EBADMSG, "what is kept of it is no database");
     char *from = tfs_version_kept(next, next->files[0].path);
     if (from == NULL)

@@ -489,6 +489,24 @@ START_TEST(list_that_leads_out_of_the_save_is_none)
 }
 END_TEST
 
+/* Digits in all of a line are a large size, and nothing behind the line is read for it. */
+START_TEST(sizes_that_no_file_has_are_the_largest_one)
+{
+    char line[3 * TFS_UNDO_MARK];
+
+    scratch_write("save", "old");
+    edit("save", "new");
+    memset(line, '9', sizeof(line));
+    int fd = open(place_of("save", "list"), O_WRONLY);
+    ck_assert_int_eq(pwrite(fd, line, sizeof(line), 0), (ssize_t)sizeof(line));
+    close(fd);
+    struct tfs_versions list = list_of("save");
+    ck_assert_uint_eq(list.count, 1);
+    ck_assert_uint_eq(tfs_version_size(&list.items[0]), INT64_MAX);
+    tfs_versions_release(&list);
+}
+END_TEST
+
 /* It would take itself for an undo of it that was cut, and what is there now would be lost. */
 START_TEST(version_that_undoes_itself_is_none)
 {
@@ -936,6 +954,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, scratch_teardown);
     tcase_add_test(c, list_with_any_byte_changed_or_cut_puts_nothing_elsewhere);
     tcase_add_test(c, list_that_leads_out_of_the_save_is_none);
+    tcase_add_test(c, sizes_that_no_file_has_are_the_largest_one);
     tcase_add_test(c, version_that_undoes_itself_is_none);
     tcase_add_test(c, line_that_was_not_written_to_its_end_is_left_out);
     c = unit_case(s, "commits that were cut");

@@ -20,7 +20,9 @@
 #include "base/print.h"
 #include "formats/undo/versions.h"
 
-#define MARKS (3 * TFS_UNDO_MARK)
+#define MARKS        (3 * TFS_UNDO_MARK)
+#define MARK_SIZE_AT 21 /* in a mark, behind the inode */
+#define MARK_SIZE    20
 
 /* ---- marks ----------------------------------------------------------------------------------- */
 
@@ -46,12 +48,22 @@ bool tfs_undo_was_there(const struct tfs_undo_file *file)
     return !tfs_undo_mark_same(file->was, tfs_undo_mark_of(NULL));
 }
 
+/* Of a file; a list may say anything. */
+static uint64_t size_in(const struct tfs_undo_mark *mark)
+{
+    char text[MARK_SIZE + 1] = "";
+
+    memcpy(text, mark->text + MARK_SIZE_AT, MARK_SIZE);
+    const uint64_t size = strtoull(text, NULL, 10);
+    return size < INT64_MAX ? size : INT64_MAX;
+}
+
 uint64_t tfs_version_size(const struct tfs_version *version)
 {
     uint64_t size = 0;
 
-    for (size_t i = 0; i < version->count; i++)
-        size += strtoull(version->files[i].was.text + 21, NULL, 10);
+    for (size_t i = 0; i < version->count && size < INT64_MAX; i++)
+        size += size_in(&version->files[i].was);
     return size;
 }
 

@@ -471,11 +471,11 @@ static int scan_lines(struct tfs_session *s, struct writing *w)
     if (result == 0)
         return 0;
     pthread_mutex_lock(&s->lock);
-    if (result == -EBADMSG)
+    if (why.line > 0)
         why.line += lines_above(w->handle->draft);
     end_unused(w->handle);
     pthread_mutex_unlock(&s->lock);
-    if (result == -EBADMSG)
+    if (why.line > 0)
         tfs_ops_log_node(s, &why, &w->handle->inode->node);
     return result;
 }
