@@ -207,13 +207,14 @@ def picture(draw, data):
         x0, y0 = (draw.choice((0, side - n, max(0, min(side - n, 64 - n // 2)), *[draw.randrange(side - n + 1)] * 3))
                   for side, n in ((width, w), (height, h)))
         from_x, from_y = draw.randrange(width), draw.randrange(height)
+        white = 256**size - 1 if size == 1 or w * h == 1 else 511  # many columns of 65,535 voxels take half an hour
         change = draw.choice((0, 0, 0, -1, 1, 2, -3, 17, -40, 128, 150, 255, 255))  # 255: black becomes white, as in masks
         part = draw.randrange(step // size) * size
         for y in range(y0, y0 + h):
             for x in range(x0, x0 + w):
                 at, source = ((j * (width * step + 1) + 1 + i * step + part) for i, j in ((x, y), (from_x, from_y)))
                 value = 128 if change == 128 else int.from_bytes(rows[source if change == 0 else at:][:size], 'big') + change
-                value = 256**size - 1 - (value - change) if change == 255 else value
+                value = white - (value - change) if change == 255 else value
                 rows[at:at + size] = min(max(value, 0), 256**size - 1).to_bytes(size, 'big')
     body = [p for p in parts if p[0] not in (b'IDAT', b'IEND')] + [(b'IDAT', zlib.compress(bytes(rows), 1)), (b'IEND', b'')]
     return 'picture', png.SIGNATURE + b''.join(png.part(*p) for p in body)
