@@ -12,7 +12,6 @@
 
 #include "base/print.h"
 #include "formats/containers/database/rows.h"
-#include "formats/journal.h"
 #include "formats/containers/several_saves.h"
 
 struct undo {
@@ -105,19 +104,21 @@ static enum tfs_status say_done(const struct undo *u, size_t files)
                                                          : "; once more takes that back");
 }
 
-/* Edits that only the journal holds belong to what is undone. */
-static enum tfs_status settle_journal(const struct undo *u)
+/* Edits that only a journal holds belong to what is undone: whoever opens the save brings them in.
+ * What is damaged is put back all the same. */
+static enum tfs_status settle_journals(const struct undo *u)
 {
     struct tfs_error err = {0};
     struct tfs_save *save;
-    int there = tfs_journal_exists(u->path, &err);
 
-    if (there <= 0)
-        return there < 0 ? tfs_cli_report(u->cli, u->name, &err) : TFS_STATUS_DONE;
-    enum tfs_status status = tfs_cli_open(u->cli, u->name, TFS_LOCK_EXCLUSIVE, &save);
-    if (!status)
+    if (u->container == NULL || tfs_container_is_database(u->container))
+        return TFS_STATUS_DONE;
+    u->cli->options.later = true;
+    if (tfs_cli_try_open(u->cli, u->name, TFS_LOCK_EXCLUSIVE, &save, &err) == 0)
         tfs_cli_close(u->cli, u->name, save);
-    return status;
+    return err.code == 0 || tfs_status_of(err.code) == TFS_STATUS_BAD
+               ? TFS_STATUS_DONE
+               : tfs_cli_report(u->cli, u->name, &err);
 }
 
 static enum tfs_status swap_files(const struct undo *u, bool force)
@@ -177,7 +178,7 @@ static enum tfs_status run(struct undo *u)
 
     if (find_save(u, lists, &err) < 0)
         return tfs_cli_report(u->cli, u->name, &err);
-    enum tfs_status status = lists ? TFS_STATUS_DONE : settle_journal(u);
+    enum tfs_status status = lists ? TFS_STATUS_DONE : settle_journals(u);
     if (status)
         return status;
     if (tfs_versions_read(u->path, &u->options, false, &u->list, &err) < 0)

@@ -679,30 +679,3 @@ int tfs_journal_restore(struct tfs_save *save, const char *beside,
         commit_by(save, doc, journal, err);
     return err->code;
 }
-
-/* ---- of a save that is not open -------------------------------------------------------------- */
-
-/* Beside the path of that name in a folder; NULL: there is none. */
-static int has_journal(const char *folder, const char *name, struct tfs_error *err)
-{
-    char *beside = name == NULL ? NULL : path_in(folder, name);
-    const int found = name == NULL     ? 0
-                      : beside == NULL ? tfs_fail_memory(err)
-                                       : tfs_journal_find(beside, err);
-
-    free(beside);
-    return found;
-}
-
-int tfs_journal_exists(const char *path, struct tfs_error *err)
-{
-    int found = tfs_journal_find(path, err);
-
-    for (size_t i = 0; tfs_containers[i] != NULL && found == 0; i++) {
-        const struct tfs_journal_files *files = tfs_containers[i]->journal;
-        if (tfs_container_has_files(tfs_containers[i]) &&
-            (found = has_journal(path, files->name, err)) == 0)
-            found = has_journal(path, files->earlier, err);
-    }
-    return found;
-}

@@ -106,9 +106,6 @@ int tfs_journal_restore(struct tfs_save *save, const char *beside,
                         const struct tfs_journal_text *text, struct tfs_doc *doc,
                         struct tfs_error *err);
 
-/* Is there a journal of the save at `path`, which is not open, by the name of it in any format? */
-int tfs_journal_exists(const char *path, struct tfs_error *err);
-
 /* May several files be written though no journal could be made of them, for this reason? Only where
  * there can be none: else a commit that is cut would leave half of an edit. */
 bool tfs_journal_spared(int code);

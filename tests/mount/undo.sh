@@ -296,6 +296,29 @@ recovered_alone() {
     block_is "$V" base:three
 }
 
+# Version 0.1 opened a region of a zone as a save of its own, with a journal beside it.
+journal_beside_a_region() {
+    local file=region_0_0_0.cosmicreach zone=$D/in/zones/base/earth
+    needs_root || return
+    rm -rf "$XDG_STATE_HOME"
+    "$TFS_TOOLS/make_world" --plain --regions 4 --chunks 2 "$D/in"
+    mkdir "$D/alone"
+    S=$D/alone/$file
+    cp "$zone/regions/$file" "$S"
+    killable
+    hold
+    block_everywhere one
+    murder
+    want mv "$D/alone/.$file.terrainfs-journal" "$zone/regions"
+    S=$zone
+    want undo
+    want grep -q 'restored from its journal' "$D/undo.err"
+    want cmp "$D/alone/$file" "$zone/regions/$file"
+    want undo
+    want "$TFS_BIN" cat "$zone/regions/$file" palette.txt >"$D/names"
+    want grep -q base:one "$D/names"
+}
+
 try 'rm -rf of all chunks is taken back' all_chunks_come_back
 try 'undo takes back one mount, and only it' mount_is_one_step
 try 'a mounted save stays as it is' mounted_save_stays
@@ -317,4 +340,5 @@ try 'undo takes back what the next mount brought in' recovered_alone again
 try 'and what a command did' recovered_alone put_back
 try 'undo takes back one killed mount, and only it' recovered_one_by_one again
 try 'also where it brings the journal in itself' recovered_one_by_one :
+try 'and a journal that 0.1 left beside a region of the zone' journal_beside_a_region
 finish
