@@ -1,5 +1,7 @@
-/* Milliseconds of the monotonic clock. */
+/* Milliseconds of the monotonic clock, and times as people read them. */
 #include "base/clock.h"
+
+#include <string.h>
 
 int64_t tfs_now_ms(void)
 {
@@ -17,6 +19,17 @@ int64_t tfs_sooner(int64_t a, int64_t b)
 bool tfs_is_later(struct timespec a, struct timespec b)
 {
     return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+const char *tfs_time_print(int64_t seconds, char text[TFS_TIME_TEXT])
+{
+    const time_t time = seconds;
+    struct tm tm;
+
+    if (localtime_r(&time, &tm) == NULL ||
+        strftime(text, TFS_TIME_TEXT, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+        strcpy(text, "an unknown time");
+    return text;
 }
 
 int tfs_cond_init(pthread_cond_t *cond)

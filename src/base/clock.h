@@ -16,6 +16,10 @@ int64_t tfs_sooner(int64_t a, int64_t b);
 /* Is `a` after `b`? */
 bool tfs_is_later(struct timespec a, struct timespec b);
 
+/* "2026-11-22 10:20:00", as clocks here show it, or "an unknown time": the text. */
+#define TFS_TIME_TEXT 32
+const char *tfs_time_print(int64_t seconds, char text[TFS_TIME_TEXT]);
+
 /* A condition that can be waited for until a deadline of this clock: 0 or negative. */
 int tfs_cond_init(pthread_cond_t *cond);
 /* False: the deadline passed. */

@@ -24,6 +24,20 @@ bool tfs_hash_equal(struct tfs_hash a, struct tfs_hash b)
     return a.size == b.size && a.low == b.low && a.high == b.high;
 }
 
+void tfs_hash_put(struct tfs_buf *out, struct tfs_hash hash)
+{
+    tfs_buf_u64le(out, hash.size);
+    tfs_buf_u64le(out, hash.low);
+    tfs_buf_u64le(out, hash.high);
+}
+
+struct tfs_hash tfs_hash_take(struct tfs_cursor *c)
+{
+    const uint64_t size = tfs_take_u64le(c), low = tfs_take_u64le(c);
+
+    return (struct tfs_hash){size, low, tfs_take_u64le(c)};
+}
+
 int tfs_hasher_init(struct tfs_hasher *hasher, struct tfs_error *err)
 {
     *hasher = (struct tfs_hasher){.state = XXH3_createState()};

@@ -7,8 +7,7 @@
 #ifndef TFS_BASE_HASH_H
 #define TFS_BASE_HASH_H
 
-#include "base/bytes.h"
-#include "base/error.h"
+#include "base/buf.h"
 
 struct tfs_hash {
     uint64_t size; /* bytes hashed */
@@ -17,6 +16,9 @@ struct tfs_hash {
 
 struct tfs_hash tfs_hash_of(struct tfs_span bytes);
 bool tfs_hash_equal(struct tfs_hash a, struct tfs_hash b);
+/* 24 bytes, as journals have it; and back. */
+void tfs_hash_put(struct tfs_buf *out, struct tfs_hash hash);
+struct tfs_hash tfs_hash_take(struct tfs_cursor *c);
 
 /* The same of bytes that come in pieces. Zero-initialised is released. */
 struct tfs_hasher {

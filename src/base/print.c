@@ -29,3 +29,10 @@ int tfs_print(char **text, const char *format, ...)
     va_end(args);
     return length;
 }
+
+char *tfs_path_join(const char *a, const char *b)
+{
+    char *path = NULL;
+
+    return tfs_print(&path, "%s/%s", a, b) < 0 ? NULL : path;
+}

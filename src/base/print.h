@@ -14,4 +14,7 @@ int tfs_print(char **text, const char *format, ...) __attribute__((format(printf
 int tfs_print_args(char **text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
+/* "a/b", to be freed; NULL: no memory. */
+char *tfs_path_join(const char *a, const char *b);
+
 #endif
