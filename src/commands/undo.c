@@ -8,11 +8,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/print.h"
 #include "formats/containers/database/rows.h"
-#include "formats/containers/several_saves.h"
 
 struct undo {
     struct tfs_cli *cli;
@@ -22,16 +21,6 @@ struct undo {
     struct tfs_undo_options options;
     struct tfs_versions list;
 };
-
-static const char *date_of(int64_t seconds, char text[32])
-{
-    time_t time = seconds;
-    struct tm tm;
-
-    if (localtime_r(&time, &tm) == NULL || strftime(text, 32, "%Y-%m-%d %H:%M:%S", &tm) == 0)
-        strcpy(text, "at an unknown time");
-    return text;
-}
 
 /* The path that a save had which is gone; NULL: that cannot be known, or no memory. */
 static char *absent_path(const char *name)
@@ -55,8 +44,9 @@ static int find_save(struct undo *u, bool lists, struct tfs_error *err)
 
     if (tfs_save_find(u->name, NULL, u->cli->options.format, &u->container, &u->path, &why) == 0)
         return 0;
-    u->path = why.code == -ENOMEM ? NULL : realpath(u->name, NULL);
-    if (u->path == NULL && why.code == -ENOENT && lists)
+    if (why.code == -EBADMSG)
+        u->path = realpath(u->name, NULL);
+    else if (why.code == -ENOENT && lists)
         u->path = absent_path(u->name);
     if (u->path != NULL)
         return 0;
@@ -75,12 +65,12 @@ static enum tfs_status list(const struct undo *u)
 {
     const bool none = u->list.count + u->list.unread == 0;
     enum tfs_status status = none ? say_none(u) : TFS_STATUS_DONE;
-    char date[32];
+    char date[TFS_TIME_TEXT];
 
     for (size_t i = 0; i < u->list.count && !status; i++) {
         const struct tfs_version *version = &u->list.items[i];
         status = tfs_cli_print_line(u->cli, "%s  %zu file%s, %" PRIu64 " bytes%s  %s/files",
-                                    date_of(version->time, date), version->count,
+                                    tfs_time_print(version->time, date), version->count,
                                     version->count == 1 ? "" : "s", tfs_version_size(version),
                                     version->undoes != 0 ? " (undone)" : "", version->path);
     }
@@ -92,14 +82,15 @@ static enum tfs_status list(const struct undo *u)
 
 /* ---- going back ------------------------------------------------------------------------------ */
 
-static enum tfs_status say_done(const struct undo *u, size_t files)
+static enum tfs_status say_done(const struct undo *u)
 {
-    char date[32];
+    const struct tfs_version *version = u->list.next;
+    char date[TFS_TIME_TEXT];
 
     return tfs_cli_say(u->cli, TFS_STATUS_DONE, "%s: %zu file%s put back as before the %s %s%s",
-                       u->name, files, files == 1 ? "" : "s",
-                       u->list.next->undoes != 0 ? "undo of" : "changes of",
-                       date_of(u->list.next->time, date),
+                       u->name, version->count, version->count == 1 ? "" : "s",
+                       version->undoes != 0 ? "undo of" : "changes of",
+                       tfs_time_print(version->time, date),
                        u->options.when == TFS_UNDO_NEVER ? "; what was there is not kept"
                                                          : "; once more takes that back");
 }
@@ -124,16 +115,10 @@ static enum tfs_status settle_journals(const struct undo *u)
 static enum tfs_status swap_files(const struct undo *u, bool force)
 {
     struct tfs_error err = {0};
-    size_t files = 0;
 
-    if (tfs_undo_swap(u->path, &u->options, force, &files, &err) == 0)
-        return say_done(u, files);
-    enum tfs_status status = tfs_cli_report(u->cli, u->name, &err);
-    return files == 0 ? status
-                      : tfs_cli_say(u->cli, status,
-                                    "%s: %zu of its files went back before that; the next undo "
-                                    "of it goes on from there",
-                                    u->name, files);
+    return tfs_undo_swap(u->path, &u->options, force, &err) < 0
+               ? tfs_cli_report(u->cli, u->name, &err)
+               : say_done(u);
 }
 
 /* Within the save itself: a program that has it open sees one transaction. */
@@ -167,7 +152,7 @@ static enum tfs_status swap_database(const struct undo *u, bool force)
     if (err.code < 0)
         return tfs_cli_report(u->cli, u->name, &err);
     (void)tfs_undo_remove(u->list.next->path);
-    return say_done(u, 1);
+    return say_done(u);
 }
 
 static enum tfs_status run(struct undo *u)
@@ -191,22 +176,11 @@ static enum tfs_status run(struct undo *u)
                                                                            : swap_files(u, force);
 }
 
-/* Each save of a world is a save of its own. */
 enum tfs_status tfs_cli_undo(struct tfs_cli *cli)
 {
     struct undo u = {.cli = cli, .name = cli->operands[0], .options = cli->options.undo};
-    struct tfs_parts parts = {0};
-    struct tfs_error err = {0};
+    const enum tfs_status status = run(&u);
 
-    if (tfs_parts_find(u.name, cli->options.format, &parts, &err) < 0)
-        return tfs_cli_report(cli, u.name, &err);
-    enum tfs_status status =
-        parts.count == 0 ? run(&u)
-                         : tfs_cli_say(cli, TFS_STATUS_USAGE,
-                                       "%s: holds several saves, and one is undone at a time, such "
-                                       "as %s",
-                                       u.name, parts.items[0].save);
-    tfs_parts_release(&parts);
     tfs_versions_release(&u.list);
     free(u.path);
     return status;

@@ -6,13 +6,10 @@
  * version that has what it tells, and knows the save for ours:
  *   1. the link or copy; 2. the line of the list; 3. the note of what comes; 4. the caller's
  * rename. A file that is still the one that was kept was not replaced.
- *
- * Commits and tfs_undo_settle may be in two threads: `lock` guards all of it.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +25,6 @@ struct undo {
     struct tfs_keeper keeper; /* first */
     struct tfs_undo_options options;
     char *path;
-
-    pthread_mutex_t lock;
     struct tfs_version now; /* that is begun */
     int list;               /* of it; -1: none is */
     bool apart;             /* the next one is new, whoever asks */
@@ -199,14 +194,11 @@ static int keep(struct undo *u, const char *path, const struct stat *now,
 {
     struct tfs_error why = {0};
 
-    pthread_mutex_lock(&u->lock);
     struct tfs_undo_file *file =
         u->given_up ? NULL : enter_file(u, name_of(u, path), now, copy, arg, &why);
     if (file != NULL && next != NULL)
         tfs_version_note(u->list, file, tfs_undo_mark_of(now), *next, &why);
-    conclude(u, &why, err);
-    pthread_mutex_unlock(&u->lock);
-    return err->code;
+    return conclude(u, &why, err);
 }
 
 void tfs_undo_begin(struct tfs_keeper *keeper)
@@ -215,11 +207,9 @@ void tfs_undo_begin(struct tfs_keeper *keeper)
 
     if (u == NULL)
         return;
-    pthread_mutex_lock(&u->lock);
     u->given_up = u->given_up && u->cut;
     if (tfs_version_foreign(u->path, &u->now, NULL) != NULL)
         leave_version(u);
-    pthread_mutex_unlock(&u->lock);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -282,12 +272,10 @@ void tfs_undo_wrote(struct tfs_keeper *keeper, const char *path, const struct st
 
     if (u == NULL)
         return;
-    pthread_mutex_lock(&u->lock);
     struct tfs_undo_file *file = tfs_version_find(&u->now, name_of(u, path));
     if (file != NULL)
         (void)tfs_version_note(u->list, file, tfs_undo_mark_of(NULL), tfs_undo_mark_of(now),
                                &ignored);
-    pthread_mutex_unlock(&u->lock);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -299,13 +287,11 @@ void tfs_undo_apart(struct tfs_keeper *keeper, const char *written)
 
     if (u == NULL)
         return;
-    pthread_mutex_lock(&u->lock);
     leave_version(u);
     u->given_up = false;
     u->cut = written != NULL;
     if (written != NULL && begin(u, written, &why) < 0)
         give_up(u, &why);
-    pthread_mutex_unlock(&u->lock);
 }
 
 int tfs_undo_open(const char *path, const struct tfs_undo_options *options,
@@ -320,7 +306,6 @@ int tfs_undo_open(const char *path, const struct tfs_undo_options *options,
         return tfs_fail_memory(err);
     }
     *u = (struct undo){.keeper = {before}, .options = *options, .path = copy, .list = -1};
-    pthread_mutex_init(&u->lock, NULL);
     *keeper = &u->keeper;
     return 0;
 }
@@ -331,12 +316,10 @@ bool tfs_undo_settle(struct tfs_keeper *keeper, char notice[TFS_ERROR_TEXT])
 
     if (u == NULL)
         return false;
-    pthread_mutex_lock(&u->lock);
     make_durable(u);
     const bool tell = !u->told && u->notice[0] != '\0';
     memcpy(notice, u->notice, TFS_ERROR_TEXT);
     u->told = u->told || tell;
-    pthread_mutex_unlock(&u->lock);
     return tell;
 }
 
@@ -347,7 +330,6 @@ void tfs_undo_close(struct tfs_keeper *keeper)
     if (u == NULL)
         return;
     leave_version(u);
-    pthread_mutex_destroy(&u->lock);
     free(u->path);
     free(u);
 }

@@ -19,13 +19,6 @@
 
 #define NAME_KEPT 200 /* bytes of a save's name in that of its directory */
 
-char *tfs_undo_join(const char *a, const char *b)
-{
-    char *path = NULL;
-
-    return tfs_print(&path, "%s/%s", a, b) < 0 ? NULL : path;
-}
-
 /* ---- the directory of a save ----------------------------------------------------------------- */
 
 /* One that nobody else may write to, and no link. */
@@ -91,7 +84,7 @@ static void walk(const char *path, unsigned depth, found_fn found, void *arg)
         return;
     DIR *dir = S_ISDIR(st.st_mode) ? opendir(path) : NULL;
     for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
-        char *below = tfs_undo_join(path, entry->d_name);
+        char *below = tfs_path_join(path, entry->d_name);
         if (below != NULL && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             walk(below, depth + 1, found, arg);
         free(below);
@@ -111,7 +104,7 @@ static void remove_one(void *arg, const char *path, const struct stat *st, unsig
 bool tfs_undo_remove(const char *version)
 {
     char *place = tfs_file_directory(version);
-    char *gone = place == NULL ? NULL : tfs_undo_join(place, "gone");
+    char *gone = place == NULL ? NULL : tfs_path_join(place, "gone");
 
     if (gone != NULL) {
         walk(gone, 0, remove_one, NULL);

@@ -21,7 +21,6 @@ struct swap {
     struct tfs_versions list;
     struct tfs_file_handle save; /* locked; of a folder the directory */
     struct tfs_keeper *keeper;
-    size_t files;
 };
 
 /* ---- one file -------------------------------------------------------------------------------- */
@@ -90,7 +89,6 @@ static int put_back(struct swap *s, const struct tfs_undo_file *file, const char
         copy_back(s, file, target, present, err);
     else if (present->fd >= 0)
         remove_file(s, target, present, err);
-    s->files += err->code == 0;
     tfs_file_close(&other);
     return err->code;
 }
@@ -109,7 +107,8 @@ static int put_all_back(struct swap *s, struct tfs_error *err)
         /* One that an undo of before put back may not be durable yet. */
         if (tfs_undo_is_back(s->path, file) ? tfs_file_settle(target, &why) < 0
                                             : put_back(s, file, target, &why) < 0)
-            tfs_fail(err, why.code, "%s: %s", file->path, why.text);
+            tfs_fail(err, why.code, "%s: %s%s", file->path, why.text,
+                     i + 1 < s->list.next->count ? "; the next undo of it goes on from there" : "");
         free(target);
     }
     return err->code;
@@ -150,13 +149,12 @@ static int swap(struct swap *s, const struct tfs_undo_options *options, bool for
 }
 
 int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool force,
-                  size_t *files, struct tfs_error *err)
+                  struct tfs_error *err)
 {
     struct swap s = {.path = path, .save.fd = -1};
 
     if (lock_save(&s, err) == 0 && tfs_versions_read(path, options, false, &s.list, err) == 0)
         swap(&s, options, force, err);
-    *files = s.files;
     tfs_versions_release(&s.list);
     tfs_file_close(&s.save);
     return err->code;

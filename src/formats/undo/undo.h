@@ -27,8 +27,8 @@ struct tfs_undo_options {
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
-/* The keeper of the save at `path`, which is absolute; options->directory must stay. NULL is legal
- * in the functions from here on. */
+/* The keeper of the save at `path`, which is absolute; options->directory must stay. It is for one
+ * thread at a time. NULL is legal in the functions from here on. */
 int tfs_undo_open(const char *path, const struct tfs_undo_options *options,
                   struct tfs_keeper **keeper, struct tfs_error *err);
 void tfs_undo_close(struct tfs_keeper *keeper);
@@ -57,11 +57,10 @@ void tfs_undo_wrote(struct tfs_keeper *keeper, const char *path, const struct st
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
 
-#define TFS_UNDO_MARK 73
-
-/* Which file it is: its inode, its size and the time of its last change, as the list has them. */
+/* Which file it is; all 0: there is none. So it is in the list, too. */
 struct tfs_undo_mark {
-    char text[TFS_UNDO_MARK];
+    uint64_t inode, size;
+    int64_t seconds, nanoseconds; /* of its last change */
 };
 
 struct tfs_undo_file {
@@ -111,12 +110,11 @@ int tfs_undo_check(const char *path, const struct tfs_versions *list, bool force
                    struct tfs_error *err);
 
 /* Puts the files of the next version into their places; what they replace is a new version that
- * takes its place. The save, a file or a folder, is locked meanwhile. *files: how many were put
- * back, also of those before one that failed. A cut at any moment leaves each file old or new, and
- * the next call finishes. ENOENT: nothing is kept. The container of a database does the same, and
- * removes the version. */
+ * takes its place. The save, a file or a folder, is locked meanwhile. A cut at any moment leaves
+ * each file old or new, and the next call finishes. ENOENT: nothing is kept. The container of a
+ * database does the same, and removes the version. */
 int tfs_undo_swap(const char *path, const struct tfs_undo_options *options, bool force,
-                  size_t *files, struct tfs_error *err);
+                  struct tfs_error *err);
 /* False: it is still there. */
 bool tfs_undo_remove(const char *version);
 

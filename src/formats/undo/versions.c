@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,22 +21,16 @@
 #include "base/print.h"
 #include "formats/undo/versions.h"
 
-#define MARKS        (3 * TFS_UNDO_MARK)
-#define MARK_SIZE_AT 21 /* in a mark, behind the inode */
-#define MARK_SIZE    20
+#define MARKS offsetof(struct tfs_undo_file, path) /* bytes of a file's entry before its path */
 
 /* ---- marks ----------------------------------------------------------------------------------- */
 
 struct tfs_undo_mark tfs_undo_mark_of(const struct stat *st)
 {
-    const struct stat none = {0}, *file = st == NULL ? &none : st;
-    char text[TFS_UNDO_MARK + 1];
-    struct tfs_undo_mark mark;
-
-    snprintf(text, sizeof(text), "%20ju %20jd %20jd %9ld ", (uintmax_t)file->st_ino,
-             (intmax_t)file->st_size, (intmax_t)file->st_mtim.tv_sec, file->st_mtim.tv_nsec);
-    memcpy(mark.text, text, sizeof(mark.text));
-    return mark;
+    if (st == NULL)
+        return (struct tfs_undo_mark){0};
+    return (struct tfs_undo_mark){st->st_ino, (uint64_t)st->st_size, st->st_mtim.tv_sec,
+                                  st->st_mtim.tv_nsec};
 }
 
 bool tfs_undo_mark_same(struct tfs_undo_mark a, struct tfs_undo_mark b)
@@ -48,22 +43,12 @@ bool tfs_undo_was_there(const struct tfs_undo_file *file)
     return !tfs_undo_mark_same(file->was, tfs_undo_mark_of(NULL));
 }
 
-/* Of a file; a list may say anything. */
-static uint64_t size_in(const struct tfs_undo_mark *mark)
-{
-    char text[MARK_SIZE + 1] = "";
-
-    memcpy(text, mark->text + MARK_SIZE_AT, MARK_SIZE);
-    const uint64_t size = strtoull(text, NULL, 10);
-    return size < INT64_MAX ? size : INT64_MAX;
-}
-
 uint64_t tfs_version_size(const struct tfs_version *version)
 {
     uint64_t size = 0;
 
-    for (size_t i = 0; i < version->count && size < INT64_MAX; i++)
-        size += size_in(&version->files[i].was);
+    for (size_t i = 0; i < version->count; i++)
+        size += version->files[i].was.size;
     return size;
 }
 
@@ -85,7 +70,7 @@ static int put(int fd, int64_t at, const struct iovec *parts, int count, struct 
 
 int tfs_version_open(const struct tfs_version *version, int *fd, struct tfs_error *err)
 {
-    char *list = tfs_undo_join(version->path, TFS_UNDO_LIST);
+    char *list = tfs_path_join(version->path, TFS_UNDO_LIST);
 
     if (list == NULL)
         return tfs_fail_memory(err);
@@ -134,7 +119,7 @@ int tfs_version_add(int fd, struct tfs_version *version, const char *path, struc
     struct tfs_undo_file file = {.was = was, .at = version->end};
     const struct iovec line[] = {{&file, MARKS}, {(char *)path, strlen(path) + 1}};
 
-    memset(file.wrote, ' ', sizeof(file.wrote));
+    memset(file.wrote, 0xff, sizeof(file.wrote)); /* of no file */
     if (put(fd, file.at, line, 2, err) < 0 || add(version, file, path, err) < 0)
         return err->code;
     version->end += (int64_t)(line[0].iov_len + line[1].iov_len);
@@ -146,10 +131,10 @@ int tfs_version_note(int fd, struct tfs_undo_file *file, struct tfs_undo_mark pr
                      struct tfs_undo_mark next, struct tfs_error *err)
 {
     const size_t slot = tfs_undo_mark_same(file->wrote[0], present);
-    const struct iovec mark = {&file->wrote[slot], TFS_UNDO_MARK};
+    const struct iovec mark = {&file->wrote[slot], sizeof(next)};
 
     file->wrote[slot] = next;
-    return put(fd, file->at + (int64_t)(slot + 1) * TFS_UNDO_MARK, &mark, 1, err);
+    return put(fd, file->at + (int64_t)((slot + 1) * sizeof(next)), &mark, 1, err);
 }
 
 /* ---- reading it ------------------------------------------------------------------------------ */
@@ -163,32 +148,24 @@ static bool is_below(const char *path)
            strstr(all, "//") == NULL && strstr(all, "/./") == NULL && strstr(all, "/../") == NULL;
 }
 
-/* Fields of fixed width: one that was torn is another number. */
-static bool take_file(const char *line, struct tfs_version *version, struct tfs_error *err)
+/* All whole entries: what a killed program wrote last may be torn. */
+static bool take_list(FILE *list, struct tfs_version *version, struct tfs_error *err)
 {
-    struct tfs_undo_file file = {.at = version->end};
-
-    if (strlen(line) <= MARKS || !is_below(line + MARKS))
-        return false;
-    memcpy(&file, line, MARKS);
-    return add(version, file, line + MARKS, err) == 0;
-}
-
-/* All whole lines: what a killed program wrote last may be torn. */
-static bool take_list(FILE *file, struct tfs_version *version, struct tfs_error *err)
-{
-    char *line = NULL;
+    struct tfs_undo_file file = {0};
+    char *path = NULL;
     size_t room = 0;
     bool good = true;
 
     errno = 0;
-    for (ssize_t n; good && (n = getdelim(&line, &room, '\0', file)) > 0 && line[n - 1] == '\0';) {
-        good = take_file(line, version, err);
-        version->end += n;
+    for (ssize_t n; good && fread(&file, MARKS, 1, list) == 1 &&
+                    (n = getdelim(&path, &room, '\0', list)) > 0 && path[n - 1] == '\0';) {
+        file.at = version->end;
+        good = is_below(path) && add(version, file, path, err) == 0;
+        version->end += (int64_t)MARKS + n;
     }
     if (errno == ENOMEM)
         tfs_fail_memory(err);
-    free(line);
+    free(path);
     return good;
 }
 
@@ -209,8 +186,8 @@ static bool read_version(const char *place, const char *name, struct tfs_version
     char *path = NULL;
     struct stat st;
 
-    *version = (struct tfs_version){.path = tfs_undo_join(place, name)};
-    if (version->path == NULL || (path = tfs_undo_join(version->path, TFS_UNDO_LIST)) == NULL)
+    *version = (struct tfs_version){.path = tfs_path_join(place, name)};
+    if (version->path == NULL || (path = tfs_path_join(version->path, TFS_UNDO_LIST)) == NULL)
         tfs_fail_memory(err);
     FILE *file = path == NULL ? NULL : fopen(path, "re");
     const bool none = file == NULL && errno == ENOENT;

@@ -19,9 +19,6 @@
 int tfs_undo_place(const char *save, const struct tfs_undo_options *options, bool make,
                    char **place, struct tfs_error *err);
 
-/* "a/b", to be freed; NULL: no memory. */
-char *tfs_undo_join(const char *a, const char *b);
-
 /* Removes the oldest of all versions beside `place` until no more than so many bytes are kept, or
  * one version. */
 void tfs_undo_limit(const char *place, uint64_t bytes);

@@ -352,12 +352,14 @@ static void apply_batch(struct tfs_store *store, struct tfs_job *jobs, bool last
     }
 }
 
-/* What was kept is made durable; or why nothing is kept is told. */
+/* What was kept is made durable; or why nothing is kept is told. While the save is written the
+ * keeper is the writer's. */
 static void settle_undo(struct tfs_store *store)
 {
     char notice[TFS_ERROR_TEXT];
 
-    if (tfs_undo_settle(store->save->keeper, notice) && store->client.message != NULL)
+    if (!tfs_store_is_rewriting(store) && tfs_undo_settle(store->save->keeper, notice) &&
+        store->client.message != NULL)
         store->client.message(store->client.arg, notice);
 }
 
