@@ -85,26 +85,12 @@ int tfs_journal_find(const char *path, struct tfs_error *err)
 
 /* ---- heads ----------------------------------------------------------------------------------- */
 
-static void put_hash(struct tfs_buf *out, struct tfs_hash hash)
-{
-    tfs_buf_u64le(out, hash.size);
-    tfs_buf_u64le(out, hash.low);
-    tfs_buf_u64le(out, hash.high);
-}
-
-static struct tfs_hash take_hash(struct tfs_cursor *c)
-{
-    uint64_t size = tfs_take_u64le(c), low = tfs_take_u64le(c);
-
-    return (struct tfs_hash){size, low, tfs_take_u64le(c)};
-}
-
 static void put_head(struct tfs_buf *out, struct tfs_hash save, uint64_t seed)
 {
     tfs_buf_add(out, MAGIC, MAGIC_SIZE);
     tfs_buf_u32le(out, VERSION);
     tfs_buf_u32le(out, 0);
-    put_hash(out, save);
+    tfs_hash_put(out, save);
     tfs_buf_u64le(out, seed);
     tfs_buf_u64le(out, tfs_checksum(tfs_buf_span(out), 0));
 }
@@ -115,7 +101,7 @@ static int take_head(struct tfs_cursor *c, struct tfs_journal_text *text, struct
     uint32_t version = tfs_take_u32le(c);
 
     (void)tfs_take_u32le(c);
-    struct tfs_hash hash = take_hash(c);
+    struct tfs_hash hash = tfs_hash_take(c);
     uint64_t found = tfs_take_u64le(c);
     struct tfs_span head = {c->start, tfs_cursor_offset(c)};
     uint64_t checksum = tfs_take_u64le(c);
@@ -214,20 +200,6 @@ static int new_seed(uint64_t *seed, struct tfs_error *err)
     return 0;
 }
 
-static void put_mark(struct tfs_buf *out, uint64_t seed, const struct tfs_journal_mark *mark)
-{
-    struct tfs_buf finished = {0};
-
-    if (mark->begun)
-        put_record(out, seed, out->size, TFS_JOURNAL_MARK, (struct tfs_span){0});
-    if (mark->begun && mark->done) {
-        put_hash(&finished, mark->finished);
-        put_record(out, seed, out->size, TFS_JOURNAL_DONE, tfs_buf_span(&finished));
-        out->failed = out->failed || finished.failed;
-    }
-    tfs_buf_release(&finished);
-}
-
 /* Behind the edits: what a rewrite says of a file is newer than what they say of it. */
 static void put_wrote(struct tfs_buf *out, uint64_t seed, const struct tfs_journal_mark *mark)
 {
@@ -254,8 +226,8 @@ int tfs_journal_create(const char *path, const struct stat *like, struct tfs_has
     if (new_seed(&made->seed, err) < 0)
         goto out;
     put_head(&content, save, made->seed);
-    if (mark != NULL)
-        put_mark(&content, made->seed, mark);
+    if (mark != NULL && mark->begun)
+        put_record(&content, made->seed, content.size, TFS_JOURNAL_MARK, (struct tfs_span){0});
     if (first.size > 0)
         put_record(&content, made->seed, content.size, TFS_JOURNAL_EDIT, first);
     if (mark != NULL)
@@ -372,16 +344,6 @@ int tfs_journal_mark(struct tfs_journal *journal, struct tfs_error *err)
     const struct tfs_buf nothing = {0};
 
     return tfs_journal_tell(journal, TFS_JOURNAL_MARK, &nothing, err);
-}
-
-int tfs_journal_done(struct tfs_journal *journal, struct tfs_hash finished, struct tfs_error *err)
-{
-    struct tfs_buf payload = {0};
-
-    put_hash(&payload, finished);
-    tfs_journal_tell(journal, TFS_JOURNAL_DONE, &payload, err);
-    tfs_buf_release(&payload);
-    return err->code;
 }
 
 bool tfs_journal_broken(const struct tfs_journal *journal)
@@ -619,7 +581,7 @@ static int load(const struct reading *r)
         at += RECORD_HEAD + (record->payload.size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         struct tfs_cursor inside = tfs_cursor_init(record->payload);
         if (record->kind == TFS_JOURNAL_DONE)
-            record->hash = take_hash(&inside);
+            record->hash = tfs_hash_take(&inside);
     }
     return 0;
 }

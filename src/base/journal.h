@@ -16,8 +16,8 @@
 enum tfs_journal_kind {
     TFS_JOURNAL_EDIT = 1, /* an accepted edit */
     TFS_JOURNAL_MARK = 2, /* a rewrite of the save begins: it holds all edits before this record */
-    TFS_JOURNAL_DONE = 3, /* the hash of what that rewrite made; stands behind its mark */
-    TFS_JOURNAL_FILE = 4, /* the same of one file of several */
+    TFS_JOURNAL_DONE = 3, /* of version 0.1: the hash of what that rewrite made of the one file */
+    TFS_JOURNAL_FILE = 4, /* what that rewrite made of a file; both stand behind its mark */
 };
 
 struct tfs_journal;
@@ -37,9 +37,7 @@ int tfs_journal_find(const char *path, struct tfs_error *err);
 /* A rewrite of the save, as far as it has come. */
 struct tfs_journal_mark {
     bool begun;
-    bool done;
-    struct tfs_hash finished; /* if done */
-    struct tfs_buf wrote;     /* payloads of FILE, each of TFS_JOURNAL_FILE_SIZE bytes */
+    struct tfs_buf wrote; /* payloads of FILE, each of TFS_JOURNAL_FILE_SIZE bytes */
 };
 
 #define TFS_JOURNAL_FILE_SIZE 41
@@ -71,12 +69,10 @@ int tfs_journal_append(struct tfs_journal *journal, enum tfs_journal_kind kind,
  * it must be replaced by a new one. */
 int tfs_journal_sync(struct tfs_journal *journal, struct tfs_error *err);
 
-/* A rewrite of the save begins, and has made this, which is durable then. After a failure it must
+/* A rewrite of the save begins, or has made this, which is durable then. After a failure it must
  * not go on: after a crash right behind it the edits would be foreign, though the save holds them.
  * NULL is legal. */
 int tfs_journal_mark(struct tfs_journal *journal, struct tfs_error *err);
-int tfs_journal_done(struct tfs_journal *journal, struct tfs_hash finished, struct tfs_error *err);
-/* The same of another kind of record. */
 int tfs_journal_tell(struct tfs_journal *journal, enum tfs_journal_kind kind,
                      const struct tfs_buf *payload, struct tfs_error *err);
 

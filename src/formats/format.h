@@ -365,15 +365,14 @@ static inline bool tfs_container_has_files(const struct tfs_container *container
     return container->journal != NULL && container->journal->name != NULL;
 }
 
-/* Tells the keeper of a journal what a rewrite made, before it takes the old file's place; after a
- * failure it does not. NULL: nobody listens. */
+/* Tells the keeper of a journal what a rewrite made of a file (file 0, where the save is one),
+ * before it takes the old one's place; after a failure it does not. Hash all 0: the file is to be
+ * removed. `whole`: it has all that the document says of it, and not only the chunks that it gains.
+ * NULL: nobody listens. */
 struct tfs_rewrite {
-    int (*finished)(void *arg, struct tfs_hash hash, struct tfs_error *err);
-    /* The same of one of several files; hash all 0: the file is to be removed. `whole`: the file
-     * has all that the document says of it, and not only the chunks that it gains. */
     int (*wrote)(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole,
                  struct tfs_error *err);
-    void *arg; /* of both */
+    void *arg;
 };
 
 /* An opened save. */

@@ -26,19 +26,11 @@ enum chunk_flags {
 #define RESERVED    7                           /* bytes at the end of a record, 0 */
 #define CHUNK_FLAGS (CHUNK_REMOVED | CHUNK_BLOB | CHUNK_EXTRA | CHUNK_OWN | CHUNK_SUM)
 
-/* The path of that name below a folder; to be freed. NULL: no memory. */
-static char *path_in(const char *folder, const char *name)
-{
-    char *path = NULL;
-
-    return tfs_print(&path, "%s/%s", folder, name) < 0 ? NULL : path;
-}
-
 char *tfs_journal_beside(const struct tfs_save *save)
 {
     const struct tfs_journal_files *files = save->container->journal;
 
-    return files->name != NULL ? path_in(save->path, files->name) : strdup(save->path);
+    return files->name != NULL ? tfs_path_join(save->path, files->name) : strdup(save->path);
 }
 
 int tfs_journal_earlier(const struct tfs_save *save, char **beside, struct tfs_error *err)
@@ -48,7 +40,7 @@ int tfs_journal_earlier(const struct tfs_save *save, char **beside, struct tfs_e
     *beside = NULL;
     if (files->earlier == NULL)
         return 0;
-    *beside = path_in(save->path, files->earlier);
+    *beside = tfs_path_join(save->path, files->earlier);
     return *beside == NULL ? tfs_fail_memory(err) : 0;
 }
 
@@ -148,13 +140,6 @@ static void put_key(struct tfs_buf *out, struct tfs_key key)
     tfs_buf_u32le(out, (uint32_t)key.x);
     tfs_buf_u32le(out, (uint32_t)key.y);
     tfs_buf_u32le(out, (uint32_t)key.z);
-}
-
-static void put_hash(struct tfs_buf *out, struct tfs_hash hash)
-{
-    tfs_buf_u64le(out, hash.size);
-    tfs_buf_u64le(out, hash.low);
-    tfs_buf_u64le(out, hash.high);
 }
 
 static uint64_t sum_before(const struct maker *m, const struct tfs_chunk *before)
@@ -261,7 +246,7 @@ static int put_files(const struct maker *m, struct tfs_buf *out)
         if (m->save->container->journal->hash(m->save, m->files[i], &hash, &st, m->err) < 0)
             return m->err->code;
         put_key(out, m->files[i]);
-        put_hash(out, hash);
+        tfs_hash_put(out, hash);
     }
     return 0;
 }
@@ -475,12 +460,9 @@ int tfs_record_put(struct tfs_edit *edit, const struct tfs_record_entry *entry,
 
 static struct tfs_record_file take_file(struct tfs_cursor *c)
 {
-    struct tfs_record_file file = {.key = take_key(c)};
+    const struct tfs_key key = take_key(c);
 
-    file.hash.size = tfs_take_u64le(c);
-    file.hash.low = tfs_take_u64le(c);
-    file.hash.high = tfs_take_u64le(c);
-    return file;
+    return (struct tfs_record_file){key, tfs_hash_take(c)};
 }
 
 int tfs_record_files(struct tfs_span *record, struct tfs_record_file **files, size_t *count,
@@ -522,7 +504,7 @@ int tfs_record_read(const struct tfs_journal_text *text, size_t record, tfs_reco
 void tfs_record_wrote_put(struct tfs_buf *payload, struct tfs_record_file file, bool whole)
 {
     put_key(payload, file.key);
-    put_hash(payload, file.hash);
+    tfs_hash_put(payload, file.hash);
     tfs_buf_u8(payload, whole);
 }
 
@@ -591,11 +573,6 @@ static int on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool w
     return tfs_record_wrote(arg, (struct tfs_record_file){file, hash}, whole, err);
 }
 
-static int on_finished(void *arg, struct tfs_hash hash, struct tfs_error *err)
-{
-    return tfs_journal_done(arg, hash, err);
-}
-
 /* The journal, where there is one, hears what each file is about to be. */
 static int commit_by(struct tfs_save *save, struct tfs_doc *doc, struct tfs_journal *journal,
                      struct tfs_error *err)
@@ -603,7 +580,7 @@ static int commit_by(struct tfs_save *save, struct tfs_doc *doc, struct tfs_jour
     const struct tfs_rewrite before = save->rewrite;
 
     if (journal != NULL)
-        save->rewrite = (struct tfs_rewrite){on_finished, on_wrote, journal};
+        save->rewrite = (struct tfs_rewrite){on_wrote, journal};
     if (tfs_journal_mark(journal, err) == 0)
         save->container->commit(save, doc, err);
     save->rewrite = before;
@@ -651,20 +628,19 @@ static int commit_with(struct tfs_save *save, struct tfs_doc *doc, const char *b
 
 int tfs_journal_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err)
 {
+    const bool many = tfs_journal_files_many(save, save->doc, doc) && !save->no_journal &&
+                      save->read_only == NULL;
+    char *beside = many ? tfs_journal_beside(save) : NULL;
     struct tfs_journal *journal = NULL;
     struct tfs_error why = {0};
-    char *beside = NULL;
 
-    if (tfs_journal_files_many(save, save->doc, doc) && !save->no_journal &&
-        save->read_only == NULL &&
-        ((beside = tfs_journal_beside(save)) == NULL ||
-         make_journal(save, beside, doc, &journal, &why) < 0) &&
-        (beside == NULL || !tfs_journal_spared(why.code))) {
-        free(beside);
-        return beside == NULL ? tfs_fail_memory(err) : tfs_fail(err, why.code, "%s", why.text);
-    }
-    tfs_error_reset(&why);
-    commit_with(save, doc, beside, journal, err);
+    if (many && beside == NULL)
+        return tfs_fail_memory(err);
+    if (many && make_journal(save, beside, doc, &journal, &why) < 0 &&
+        !tfs_journal_spared(why.code))
+        tfs_fail(err, why.code, "%s", why.text);
+    else
+        commit_with(save, doc, beside, journal, err);
     free(beside);
     return err->code;
 }

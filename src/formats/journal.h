@@ -88,7 +88,7 @@ int tfs_record_files(struct tfs_span *record, struct tfs_record_file **files, si
                      struct tfs_error *err);
 
 /* A FILE: this is written now, and is about to take its place. To be durable in the journal, as
- * tfs_journal_done; NULL is legal. */
+ * tfs_journal_mark; NULL is legal. */
 void tfs_record_wrote_put(struct tfs_buf *payload, struct tfs_record_file file, bool whole);
 int tfs_record_wrote(struct tfs_journal *journal, struct tfs_record_file file, bool whole,
                      struct tfs_error *err);

@@ -15,6 +15,7 @@
 #include "../lib/fuzz_saves.h"
 #include "../lib/lens_check.h"
 #include "../lib/small_saves.h"
+#include "../lib/journal_case.h"
 #include "formats/journal.h"
 #include "fs/recovery/recover.h"
 #include "fs/store/store.h"
@@ -235,7 +236,10 @@ static void append_more(struct tfs_journal *journal, struct tfs_save *save, stru
             REQUIRE(tfs_journal_append(journal, TFS_JOURNAL_FILE, tfs_buf_span(&record), &err) ==
                     0);
         else if (what > 5)
-            REQUIRE(tfs_journal_done(journal, finished, &err) == 0);
+            REQUIRE((i % 2 == 0
+                         ? journal_done(journal, finished, &err)
+                         : tfs_record_wrote(journal, (struct tfs_record_file){.hash = finished},
+                                            true, &err)) == 0);
         else
             REQUIRE(tfs_journal_append(journal, TFS_JOURNAL_EDIT, tfs_buf_span(&record), &err) ==
                     0);

@@ -7,6 +7,30 @@
 
 #include "formats/journal.h"
 
+/* What a rewrite made of the one file, as version 0.1 said it. */
+static inline int journal_done(struct tfs_journal *journal, struct tfs_hash made,
+                               struct tfs_error *err)
+{
+    struct tfs_buf payload = {0};
+
+    tfs_buf_u64le(&payload, made.size);
+    tfs_buf_u64le(&payload, made.low);
+    tfs_buf_u64le(&payload, made.high);
+    tfs_journal_append(journal, TFS_JOURNAL_DONE, tfs_buf_span(&payload), err);
+    tfs_buf_release(&payload);
+    return err->code;
+}
+
+static inline struct tfs_hash journal_made(const struct tfs_journal_record *record)
+{
+    struct tfs_record_file file = {0};
+    bool whole;
+
+    if (record->kind == TFS_JOURNAL_FILE)
+        (void)tfs_record_wrote_take(record->payload, &file, &whole);
+    return record->kind == TFS_JOURNAL_DONE ? record->hash : file.hash;
+}
+
 /* *first of the records that a save with this content lacks. False: the journal does not know
  * it. */
 static inline bool journal_first(const struct tfs_journal_text *text, struct tfs_hash save,
@@ -20,7 +44,7 @@ static inline bool journal_first(const struct tfs_journal_text *text, struct tfs
         const struct tfs_journal_record *record = &text->records[i];
         if (record->kind == TFS_JOURNAL_MARK) {
             mark = i + 1;
-        } else if (record->kind == TFS_JOURNAL_DONE && tfs_hash_equal(record->hash, save)) {
+        } else if (tfs_hash_equal(journal_made(record), save)) {
             *first = mark;
             found = true;
         }

@@ -110,7 +110,7 @@ START_TEST(journal_gives_back_what_was_appended)
 
     append(journal, TFS_JOURNAL_EDIT, "two");
     ck_assert_int_eq(tfs_journal_mark(journal, &err), 0);
-    ck_assert_int_eq(tfs_journal_done(journal, other_hash, &err), 0);
+    ck_assert_int_eq(journal_done(journal, other_hash, &err), 0);
     ck_assert_int_eq(tfs_journal_sync(journal, &err), 0);
     ck_assert_uint_eq(tfs_journal_size(journal), file_size());
     tfs_journal_close(journal);
@@ -403,7 +403,7 @@ START_TEST(journal_knows_which_edits_a_save_lacks)
     append(journal, TFS_JOURNAL_EDIT, "two");
     ck_assert_int_eq(tfs_journal_mark(journal, &err), 0);
     append(journal, TFS_JOURNAL_EDIT, "three");
-    ck_assert_int_eq(tfs_journal_done(journal, other_hash, &err), 0);
+    ck_assert_int_eq(journal_done(journal, other_hash, &err), 0);
     append(journal, TFS_JOURNAL_EDIT, "four");
     tfs_journal_close(journal);
     ck_assert_int_eq(read_journal(&text), 1);

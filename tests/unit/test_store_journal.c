@@ -468,9 +468,14 @@ static struct tfs_hash finished = {7, 8, 9};
 static struct tfs_error finish_error; /* of the thread that writes the save */
 
 /* What a container does before its file takes the place of the old one. */
+static int finish(struct tfs_hash made)
+{
+    return save->rewrite.wrote(save->rewrite.arg, (struct tfs_key){0}, made, true, &finish_error);
+}
+
 static void finish_and_edit(void)
 {
-    ck_assert_int_eq(save->rewrite.finished(save->rewrite.arg, finished, &finish_error), 0);
+    ck_assert_int_eq(finish(finished), 0);
     edit_during_rewrite();
 }
 
@@ -604,7 +609,7 @@ static void finish_second_and_look(void)
 {
     static const struct tfs_hash second = {7, 8, 10};
 
-    ck_assert_int_eq(save->rewrite.finished(save->rewrite.arg, second, &finish_error), 0);
+    ck_assert_int_eq(finish(second), 0);
     lacks_new = lacking(second);
 }
 
@@ -697,7 +702,7 @@ static int finish_result;
 static void finish_on_a_bad_disk(void)
 {
     data_syncs_fail = 1;
-    finish_result = save->rewrite.finished(save->rewrite.arg, finished, &finish_error);
+    finish_result = finish(finished);
 }
 
 /* Else a kill right behind it would leave a save that its journal does not know. */
@@ -740,7 +745,7 @@ static const struct tfs_hash third = {7, 8, 11};
 
 static void finish_third(void)
 {
-    ck_assert_int_eq(save->rewrite.finished(save->rewrite.arg, third, &finish_error), 0);
+    ck_assert_int_eq(finish(third), 0);
 }
 
 /* Else the next rewrite would be one of another program for whoever opens the save. */

@@ -316,9 +316,12 @@ static struct tfs_hash told;
 static int tell_result;
 static char *held; /* what was in the file when the hash of the next one was told */
 
-static int tell(void *arg, struct tfs_hash hash, struct tfs_error *why)
+static int tell(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole,
+                struct tfs_error *why)
 {
     (void)arg;
+    (void)file;
+    ck_assert(whole);
     told = hash;
     held = strdup(scratch_read("save"));
     return tell_result < 0 ? tfs_fail(why, tell_result, "nobody hears it") : 0;
@@ -334,7 +337,7 @@ static int hash_save(struct tfs_hash *hash)
 START_TEST(whole_file_stays_that_cannot_tell_the_hash_of_the_new_one)
 {
     open_with("TOY\n1 a\n");
-    save.rewrite = (struct tfs_rewrite){.finished = tell};
+    save.rewrite = (struct tfs_rewrite){.wrote = tell};
     tell_result = -EIO;
     ck_assert_int_eq(commit_with(1, "b"), -EIO);
     free(held);
@@ -348,7 +351,7 @@ START_TEST(whole_file_tells_the_hash_of_the_new_file_while_the_old_one_is_in_pla
     struct tfs_hash hash;
 
     open_with("TOY\n1 a\n");
-    save.rewrite = (struct tfs_rewrite){.finished = tell, .arg = NULL};
+    save.rewrite = (struct tfs_rewrite){.wrote = tell};
     ck_assert_int_eq(commit_with(1, "b"), 0);
     ck_assert_str_eq(held, "TOY\n1 a\n");
     free(held);

@@ -351,8 +351,8 @@ static int fill(struct tfs_save *save, struct tfs_doc *doc, struct tfs_replaceme
     if (tfs_whole_file_fill(save, doc, r, &written, &hash, err) == 0 &&
         save->container->file->rereads)
         tfs_doc_keep_slots(written, doc, err);
-    if (err->code == 0 && save->rewrite.finished != NULL)
-        save->rewrite.finished(save->rewrite.arg, hash, err);
+    if (err->code == 0 && save->rewrite.wrote != NULL)
+        save->rewrite.wrote(save->rewrite.arg, (struct tfs_key){0}, hash, true, err);
     if (err->code == 0)
         *adopted = tfs_doc_ref(save->container->file->rereads ? written : doc);
     tfs_doc_unref(written);

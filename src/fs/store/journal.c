@@ -252,19 +252,6 @@ bool tfs_store_journal_is_full(struct tfs_store *store)
 
 /* ---- when the save follows ------------------------------------------------------------------- */
 
-static int on_finished(void *arg, struct tfs_hash hash, struct tfs_error *err)
-{
-    struct tfs_store *store = arg;
-
-    pthread_mutex_lock(&store->journal_lock);
-    store->marked.done = true;
-    store->marked.finished = hash;
-    tfs_journal_done(store->journal, hash, err);
-    pthread_mutex_unlock(&store->journal_lock);
-    return err->code;
-}
-
-/* The same of one of several files. */
 static int on_wrote(void *arg, struct tfs_key file, struct tfs_hash hash, bool whole,
                     struct tfs_error *err)
 {
@@ -307,13 +294,17 @@ int tfs_store_journal_mark(struct tfs_store *store, struct tfs_error *err)
 
 void tfs_store_journal_unmark(struct tfs_store *store, bool saved)
 {
+    struct tfs_record_file made = {0};
+    bool whole = false;
+
     pthread_mutex_lock(&store->journal_lock);
-    const struct tfs_journal_mark mark = store->marked;
+    if (!has_files(store))
+        (void)tfs_record_wrote_take(tfs_buf_span(&store->marked.wrote), &made, &whole);
     tfs_buf_release(&store->marked.wrote);
     store->marked = (struct tfs_journal_mark){0};
     pthread_mutex_unlock(&store->journal_lock);
-    store->hash = mark.finished;
-    store->hash_version = saved && mark.done ? store->saved->version : 0;
+    store->hash = made.hash;
+    store->hash_version = saved && whole ? store->saved->version : 0;
     if (saved)
         count_edits(store, store->journal_edits - store->journal_marked);
 }
@@ -329,7 +320,7 @@ void tfs_store_journal_reached(struct tfs_store *store, struct tfs_doc *reached)
 
 void tfs_store_journal_watch(struct tfs_store *store)
 {
-    store->save->rewrite = (struct tfs_rewrite){on_finished, on_wrote, store};
+    store->save->rewrite = (struct tfs_rewrite){on_wrote, store};
 }
 
 static int settle(struct tfs_store *store, struct tfs_error *err)
