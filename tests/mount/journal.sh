@@ -153,7 +153,7 @@ another_program_wrote() {
     want "$TFS_BIN" put "$D/other" "chunks/$C2/voxels.csv" <<<'x,y,z,block'
     cp "$D/other" "$S"
     wants_not shows base:one
-    want grep -q 'the journal beside it is not used: another program changed the save' "$D/cat.err"
+    want grep -q 'is not shown, for another program changed the save since' "$D/cat.err"
     up
     want grep -q 'was not restored, for another program changed the save since' "$D/mount.err"
     down

@@ -652,6 +652,16 @@ START_TEST(edits_of_a_save_whose_time_lies_in_the_future_are_restored)
 }
 END_TEST
 
+/* A journal may say any time, also one that no calendar has. */
+START_TEST(edits_of_no_time_are_restored)
+{
+    kind = &small_saves[0];
+    leave_edit(0, INT64_MAX);
+    recover_as(TFS_LOCK_EXCLUSIVE);
+    ck_assert_ptr_nonnull(strstr(notice, "1 edit until an unknown time was restored"));
+}
+END_TEST
+
 static void must_name_journal(const char *what)
 {
     const struct tfs_open_options writing = {.lock = TFS_LOCK_EXCLUSIVE};
@@ -749,7 +759,7 @@ START_TEST(journal_of_a_save_that_cannot_be_written_stays)
     tfs_save_set_read_only(save, &why);
     ck_assert_msg(tfs_recover(save, notice, &err) == 0, "%s", err.text);
     tfs_save_close(save);
-    ck_assert_ptr_nonnull(strstr(notice, "is not used"));
+    ck_assert_ptr_nonnull(strstr(notice, "is not shown, for another program changed"));
     ck_assert(has_journal());
     ck_assert_uint_eq(files_beside(), 2);
 }
@@ -863,6 +873,7 @@ static Suite *suite(void)
     tcase_add_test(c, reader_sees_an_edit_whose_journal_goes_while_it_is_opened);
     tcase_add_test(c, journal_that_is_damaged_at_its_begin_stays_when_the_save_is_only_read);
     tcase_add_test(c, edits_of_a_save_whose_time_lies_in_the_future_are_restored);
+    tcase_add_test(c, edits_of_no_time_are_restored);
     tcase_add_test(c, edits_of_a_save_that_is_newer_than_they_are_restored);
     tcase_add_test(c, journal_of_a_save_that_cannot_be_written_stays);
     return s;

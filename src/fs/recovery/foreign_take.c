@@ -28,16 +28,9 @@ static const char misfit[] = "it does not fit the save";
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static char *journal_in(const char *directory)
-{
-    char *path = NULL;
-
-    return tfs_print(&path, "%s/" JOURNAL, directory) < 0 ? NULL : path;
-}
-
 bool tfs_foreign_is(const char *directory)
 {
-    char *path = journal_in(directory);
+    char *path = tfs_path_join(directory, JOURNAL);
     struct stat st;
     const bool is = path != NULL && lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 
@@ -47,7 +40,7 @@ bool tfs_foreign_is(const char *directory)
 
 int tfs_foreign_read(const char *directory, struct tfs_journal_text *text, struct tfs_error *err)
 {
-    char *path = journal_in(directory);
+    char *path = tfs_path_join(directory, JOURNAL);
 
     if (path == NULL)
         return tfs_fail_memory(err);

@@ -77,24 +77,25 @@ static int find_edits(struct tfs_recovery *r, struct tfs_error *err)
     return 0;
 }
 
-/* ---- shown ----------------------------------------------------------------------------------- */
-
-static void show(struct tfs_recovery *r)
+/* `count`: edits that were applied; `directory`: where the others are; NULL: nowhere else. */
+static void say_found(struct tfs_recovery *r, size_t count, const char *directory)
 {
-    const bool ours = tfs_recovery_says_more(r);
+    const bool written = may_write(r->save);
+    const char *was = written ? "was" : "is", *were = written ? "were" : "are";
 
-    if (ours)
-        tfs_recovery_show(r);
+    if (count > 0)
+        tfs_recovery_say(r->notice, "%s %s", tfs_recovery_edits(r, count, was, were),
+                         written ? "restored from its journal" : "only in its journal yet");
+    if (r->foreign > 0)
+        tfs_recovery_say(r->notice, "warning: %s not %s, for %s",
+                         tfs_recovery_edits(r, r->foreign, was, were),
+                         written ? "restored" : "shown", r->why);
     if (r->text.damaged > 0)
-        tfs_recovery_say(r,
-                         "warning: its journal is damaged at offset %ju, what follows is not shown",
-                         (uintmax_t)r->text.damaged);
-    else if (ours)
-        tfs_recovery_say(
-            r, "%s only in its journal yet%s%s", tfs_recovery_edits(r, r->count, "is", "are"),
-            r->foreign > 0 ? "; others are not shown, for " : "", r->foreign > 0 ? r->why : "");
-    else if (r->foreign > 0)
-        tfs_recovery_say(r, "warning: the journal beside it is not used: %s", r->why);
+        tfs_recovery_say(r->notice,
+                         "warning: its journal is damaged at offset %ju, what follows is %s",
+                         (uintmax_t)r->text.damaged, written ? "lost" : "not shown");
+    if (directory != NULL)
+        tfs_recovery_say(r->notice, "what was edited is in %s", directory);
 }
 
 /* ---- written --------------------------------------------------------------------------------- */
@@ -148,37 +149,16 @@ static bool set_aside(struct tfs_recovery *r, char **directory)
     if (result == 0)
         return true;
     r->save->no_journal = true;
-    tfs_recovery_say(r,
+    tfs_recovery_say(r->notice,
                      "warning: the journal beside it is not used, for %s; it stays, and could not "
                      "be set aside: %s",
                      r->foreign > 0 ? r->why : "it is damaged", strerror(-result));
     return false;
 }
 
-static void say_restored(struct tfs_recovery *r, size_t restored, const char *directory)
-{
-    const char *edits = tfs_recovery_edits(r, restored, "was", "were");
-
-    if (r->text.damaged > 0)
-        tfs_recovery_say(r,
-                         "warning: its journal is damaged at offset %ju: %s restored, what follows "
-                         "is lost; the journal is in %s",
-                         (uintmax_t)r->text.damaged, edits, directory);
-    else if (r->foreign > 0 && restored > 0)
-        tfs_recovery_say(r,
-                         "warning: %s restored from its journal; %zu other%s not, for %s; what was "
-                         "edited is in %s",
-                         edits, r->foreign, r->foreign == 1 ? " was" : "s were", r->why, directory);
-    else if (r->foreign > 0)
-        tfs_recovery_say(r, "warning: %s not restored, for %s; what was edited is in %s",
-                         tfs_recovery_edits(r, r->foreign, "was", "were"), r->why, directory);
-    else if (restored > 0)
-        tfs_recovery_say(r, "%s restored from its journal", edits);
-}
-
 static int restore(struct tfs_recovery *r, struct tfs_error *err)
 {
-    const size_t restored = tfs_recovery_says_more(r) ? r->count : 0;
+    const size_t count = tfs_recovery_says_more(r) ? r->count : 0;
     char *directory = NULL, *more = NULL;
 
     if ((r->foreign > 0 || r->text.damaged > 0) && !set_aside(r, &directory))
@@ -187,7 +167,7 @@ static int restore(struct tfs_recovery *r, struct tfs_error *err)
     write_ours(r, err);
     const bool late = err->code == 0 && ours && r->doc == NULL;
     if (err->code == 0 && (!late || set_aside(r, &more)) && tfs_journal_remove(r->beside, err) == 0)
-        say_restored(r, late ? 0 : restored, late ? more : directory);
+        say_found(r, late ? 0 : count, late ? more : directory);
     free(directory);
     free(more);
     return err->code;
@@ -205,7 +185,10 @@ static int recover(struct tfs_recovery *r, struct tfs_error *err)
         return err->code;
     if (may_write(r->save))
         return restore(r, err);
-    show(r);
+    const size_t count = tfs_recovery_says_more(r) ? r->count : 0;
+    if (count > 0)
+        tfs_recovery_show(r);
+    say_found(r, count, NULL);
     return 0;
 }
 
@@ -225,23 +208,13 @@ static int recover_all(struct tfs_recovery *r, struct tfs_error *err)
     return err->code < 0 ? err->code : save->container->reload(save, err);
 }
 
-static void add_notice(char *notice, const char *said)
-{
-    const size_t size = strlen(notice);
-
-    snprintf(notice + size, TFS_ERROR_TEXT - size, "%s%s", size > 0 && *said != '\0' ? "; " : "",
-             said);
-}
-
 /* One journal: what is to be said of it goes behind the notice. */
 static int recover_beside(struct tfs_save *save, const char *beside, char *notice,
                           struct tfs_error *err)
 {
-    char said[TFS_ERROR_TEXT] = "";
-    struct tfs_recovery r = {.save = save, .notice = said, .beside = beside};
+    struct tfs_recovery r = {.save = save, .notice = notice, .beside = beside};
     const int result = recover_all(&r, err);
 
-    add_notice(notice, said);
     tfs_recovery_release(&r);
     return result;
 }
@@ -261,8 +234,9 @@ static int recover_alone(struct tfs_save *save, char *notice, struct tfs_error *
         if (there > 0 && key.group == 0)
             recover_beside(save, file, notice, err);
         else if (there > 0)
-            add_notice(notice, "warning: a journal that version 0.1 left beside a region of a "
-                               "coarser level is not used");
+            tfs_recovery_say(notice,
+                             "warning: a journal that version 0.1 left beside a region of a "
+                             "coarser level is not used");
         free(file);
     }
     save->no_journal = no_journal;

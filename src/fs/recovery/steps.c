@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define PAUSE_MS 20
 
 void tfs_recovery_release(struct tfs_recovery *r)
@@ -20,12 +22,16 @@ void tfs_recovery_release(struct tfs_recovery *r)
     tfs_doc_unref(r->theirs);
 }
 
-void tfs_recovery_say(struct tfs_recovery *r, const char *format, ...)
+void tfs_recovery_say(char *notice, const char *format, ...)
 {
+    const size_t size = strlen(notice);
+    const char *between = size > 0 ? "; " : "";
     va_list args;
 
     va_start(args, format);
-    vsnprintf(r->notice, TFS_ERROR_TEXT, format, args);
+    if (size + strlen(between) < TFS_ERROR_TEXT)
+        vsnprintf(stpcpy(notice + size, between), TFS_ERROR_TEXT - size - strlen(between), format,
+                  args);
     va_end(args);
 }
 
@@ -33,13 +39,10 @@ const char *tfs_recovery_edits(struct tfs_recovery *r, size_t count, const char 
                                const char *were)
 {
     const bool one = count == 1;
-    struct tm tm;
-    char date[32];
+    char date[TFS_TIME_TEXT];
 
-    localtime_r(&r->last.tv_sec, &tm);
-    strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
-    snprintf(r->edits, sizeof(r->edits), "%zu %s until %s %s", count, one ? "edit" : "edits", date,
-             one ? was : were);
+    snprintf(r->edits, sizeof(r->edits), "%zu %s until %s %s", count, one ? "edit" : "edits",
+             tfs_time_print(r->last.tv_sec, date), one ? was : were);
     return r->edits;
 }
 
@@ -70,7 +73,7 @@ static int read_journal(struct tfs_recovery *r, struct tfs_error *err)
     if (!is_foreign(result))
         return tfs_fail(err, result, "its journal: %s", why.text);
     r->save->no_journal = true;
-    tfs_recovery_say(r, "warning: %s", why.text);
+    tfs_recovery_say(r->notice, "warning: %s", why.text);
     return 0;
 }
 
@@ -101,8 +104,10 @@ static int is_settled(struct tfs_recovery *r, bool journal, struct tfs_error *er
 int tfs_recovery_read(struct tfs_recovery *r, struct tfs_error *err)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
+    const size_t said = strlen(r->notice);
 
     for (int i = 0; i < TFS_RECOVERY_TRIES; i++) {
+        r->notice[said] = '\0';
         const int found = read_journal(r, err);
         /* What is at hand of the edited chunks decides what becomes of them. A file that was read
          * after the journal may be what a later record of that says. */

@@ -33,9 +33,8 @@ struct tfs_recovery {
 
 void tfs_recovery_release(struct tfs_recovery *r);
 
-/* Sets the notice. */
-void tfs_recovery_say(struct tfs_recovery *r, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Adds to the notice. */
+void tfs_recovery_say(char *notice, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "3 edits until 2026-11-22 10:20:00 were": with the verb for one edit or for several. The text is
  * there until the next one. */
 const char *tfs_recovery_edits(struct tfs_recovery *r, size_t count, const char *was,
