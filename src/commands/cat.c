@@ -5,6 +5,7 @@
 
 #include <fnmatch.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct printing {
@@ -57,16 +58,14 @@ static bool is_pattern(const char *path)
 
 static void print_match(struct printing *p, const struct tfs_node *node)
 {
-    struct tfs_buf path = {0};
+    char *path = tfs_cli_node_path(p->save, p->save->doc, node);
 
-    tfs_tree_path(p->save, p->save->doc, node, &path);
-    tfs_buf_u8(&path, 0);
     p->found++;
-    if (path.failed)
+    if (path == NULL)
         p->status = tfs_cli_say(p->cli, TFS_STATUS_SYSTEM, "out of memory");
     else
-        print_node(p, node, (const char *)path.data);
-    tfs_buf_release(&path);
+        print_node(p, node, path);
+    free(path);
 }
 
 static bool has_name_like(const struct printing *p, const struct tfs_node *node,

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct check {
     struct tfs_cli *cli;
@@ -76,13 +77,11 @@ static void print_chunk(struct check *check, const char *kind, const struct tfs_
     struct tfs_node node = {
         .scope = TFS_SCOPE_CHUNK, .key = chunk->key, .slot = chunk->slot, .file = -1};
     char text[TFS_ERROR_TEXT + 200];
-    struct tfs_buf path = {0};
+    char *path = tfs_cli_node_path(check->save, check->save->doc, &node);
 
-    tfs_tree_path(check->save, check->save->doc, &node, &path);
-    tfs_buf_u8(&path, 0);
-    tfs_error_format(err, path.failed ? NULL : (const char *)path.data, text, sizeof(text));
+    tfs_error_format(err, path, text, sizeof(text));
     print_finding(check, kind, text);
-    tfs_buf_release(&path);
+    free(path);
 }
 
 static void check_chunk(struct check *check, const struct tfs_chunk *chunk)

@@ -146,6 +146,10 @@ int tfs_cli_try_open(struct tfs_cli *cli, const char *path, enum tfs_lock lock,
  * undo. */
 void tfs_cli_close(struct tfs_cli *cli, const char *path, struct tfs_save *save);
 
+/* The path of a name of the tree, to be freed; NULL: no memory. */
+char *tfs_cli_node_path(const struct tfs_save *save, const struct tfs_doc *doc,
+                        const struct tfs_node *node);
+
 /* DONE when the save can be committed; otherwise says why not. */
 enum tfs_status tfs_cli_writable(struct tfs_cli *cli, const char *path,
                                  const struct tfs_save *save);
@@ -158,6 +162,9 @@ void tfs_cli_tell_names(struct tfs_cli *cli, const char *path, struct tfs_buf *n
 
 /* Writes the document into the save, unless the save holds it already. */
 int tfs_cli_commit(struct tfs_save *save, struct tfs_doc *doc, struct tfs_error *err);
+/* The same, and tells of the names that the save did not have. */
+int tfs_cli_commit_names(struct tfs_cli *cli, const char *path, struct tfs_save *save,
+                         struct tfs_doc *doc, struct tfs_error *err);
 
 /* DONE if the topmost mount on `path`, an absolute path, is ours; otherwise says what is there. */
 enum tfs_status tfs_cli_find_mount(struct tfs_cli *cli, const char *path);

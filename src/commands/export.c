@@ -100,35 +100,24 @@ static enum tfs_status list_file(struct exporter *ex, const struct tfs_node *nod
     return err.code ? stop(ex, path, err.text) : TFS_STATUS_DONE;
 }
 
-/* Something could not be exported, as was said: into the manifest. */
-static enum tfs_status list_partial(struct exporter *ex, const char *what)
+/* Does the tree lack something that is in the save, as was said? */
+static bool hides(const struct tfs_facts *facts)
 {
-    struct tfs_error err = {0};
+    bool hidden = false;
 
-    ex->status = tfs_status_worst(ex->status, TFS_STATUS_BAD);
-    tfs_manifest_add_partial(&ex->manifest, what, &err);
-    return err.code ? stop(ex, what, err.text) : TFS_STATUS_DONE;
+    for (size_t i = 0; i < facts->note_count; i++)
+        hidden = hidden || facts->notes[i].kind == TFS_NOTE_DAMAGED || facts->notes[i].hiding;
+    return hidden;
 }
 
-static enum tfs_status list_notes(struct exporter *ex)
-{
-    const struct tfs_facts *facts = ex->save->doc->facts;
-    enum tfs_status status = TFS_STATUS_DONE;
-
-    for (size_t i = 0; i < facts->note_count && !status; i++)
-        if (facts->notes[i].kind == TFS_NOTE_DAMAGED || facts->notes[i].hiding)
-            status = list_partial(ex, facts->notes[i].text);
-    return status;
-}
-
-/* Something of the save that cannot be read. */
+/* Something of the save cannot be read: the export goes on, unless that is the system's doing. */
 static enum tfs_status report(struct exporter *ex, const char *path, const struct tfs_error *err)
 {
     char about[TFS_CLI_NAME_MAX];
     const enum tfs_status status = tfs_cli_report(ex->cli, tfs_cli_path(ex->cli, path, about), err);
 
     ex->status = tfs_status_worst(ex->status, status);
-    return status;
+    return status == TFS_STATUS_SYSTEM ? status : TFS_STATUS_DONE;
 }
 
 /* Of a chunk that is damaged, some files were not there. */
@@ -142,10 +131,7 @@ static enum tfs_status check_chunk(struct exporter *ex, const struct tfs_node *n
     if (chunk == NULL || (chunk->flags & TFS_CHUNK_DAMAGED) != 0)
         return TFS_STATUS_DONE; /* it has its note */
     tfs_cells_check(ex->save, doc, node->key, &warning, &err);
-    if (!err.code)
-        return TFS_STATUS_DONE;
-    const enum tfs_status status = report(ex, path, &err);
-    return status == TFS_STATUS_SYSTEM ? status : list_partial(ex, path);
+    return err.code ? report(ex, path, &err) : TFS_STATUS_DONE;
 }
 
 static enum tfs_status export_file(struct exporter *ex, int directory, const struct tfs_node *node,
@@ -157,10 +143,8 @@ static enum tfs_status export_file(struct exporter *ex, int directory, const str
 
     tfs_buf_clear(&ex->data);
     if (lens->get(ex->save, ex->save->doc, tfs_node_at(ex->save, node), &ex->data, &err) ||
-        tfs_buf_check(&ex->data, &err)) {
-        const enum tfs_status status = report(ex, path, &err);
-        return status == TFS_STATUS_SYSTEM ? status : list_partial(ex, path);
-    }
+        tfs_buf_check(&ex->data, &err))
+        return report(ex, path, &err);
     fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                 ex->file_mode);
     if (fd < 0)
@@ -196,40 +180,33 @@ static enum tfs_status export_subdirectory(struct exporter *ex, int parent,
 /* One entry of an open directory. */
 static enum tfs_status export_entry(struct exporter *ex, int parent, const struct tfs_node *node)
 {
-    struct tfs_buf name = {0}, path = {0};
+    char *path = tfs_cli_node_path(ex->save, ex->save->doc, node);
+    struct tfs_buf name = {0};
     enum tfs_status status;
-    const char *text;
 
     tfs_tree_name(ex->save, ex->save->doc, node, &name);
     tfs_buf_u8(&name, 0);
-    tfs_tree_path(ex->save, ex->save->doc, node, &path);
-    tfs_buf_u8(&path, 0);
-    if (name.failed || path.failed) {
+    const char *text = (const char *)name.data;
+    if (name.failed || path == NULL)
         status = stop(ex, "", "out of memory");
-        goto out;
-    }
-    text = (const char *)name.data;
-    if (!name_is_safe(text, name.size - 1))
+    else if (!name_is_safe(text, name.size - 1))
         status = stop(ex, "", "a file of the save has a name that no file can have");
     else if (tfs_node_is_directory(node))
-        status = export_subdirectory(ex, parent, node, text, (const char *)path.data);
+        status = export_subdirectory(ex, parent, node, text, path);
     else
-        status = export_file(ex, parent, node, text, (const char *)path.data);
-out:
+        status = export_file(ex, parent, node, text, path);
     tfs_buf_release(&name);
-    tfs_buf_release(&path);
+    free(path);
     return status;
 }
 
 /* What is in a directory cannot be found out now. */
 static enum tfs_status fail_listing(struct exporter *ex, const struct tfs_node *dir, int code)
 {
-    struct tfs_buf path = {0};
+    char *path = tfs_cli_node_path(ex->save, ex->save->doc, dir);
+    const enum tfs_status status = stop(ex, path == NULL ? "" : path, strerror(-code));
 
-    tfs_tree_path(ex->save, ex->save->doc, dir, &path);
-    tfs_buf_u8(&path, 0);
-    enum tfs_status status = stop(ex, path.failed ? "" : (const char *)path.data, strerror(-code));
-    tfs_buf_release(&path);
+    free(path);
     return status;
 }
 
@@ -252,10 +229,12 @@ static void export_all(struct exporter *ex, int fd)
     const struct tfs_node root = TFS_NODE_ROOT;
     struct tfs_error err = {0};
 
+    if (hides(ex->save->doc->facts))
+        ex->status = TFS_STATUS_BAD;
     if (tfs_manifest_begin(fd, ex->directory_mode, ex->file_mode, ex->save->container->format,
                            ex->save->options.views, &ex->manifest, &err) == 0) {
-        if (list_notes(ex) == TFS_STATUS_DONE && export_directory(ex, fd, &root) == TFS_STATUS_DONE)
-            tfs_manifest_finish(&ex->manifest, &err);
+        if (export_directory(ex, fd, &root) == TFS_STATUS_DONE)
+            tfs_manifest_finish(&ex->manifest, ex->status != TFS_STATUS_DONE, &err);
         tfs_manifest_close(&ex->manifest);
     }
     if (err.code)

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/print.h"
 #include "commands/foreign.h"
 #include "commands/import.h"
@@ -56,13 +56,11 @@ static int print_info(const struct tfs_journal_text *text, struct tfs_buf *out,
     struct listing l = {&changed, 0};
     struct timespec last = {0};
     size_t edits;
-    char date[32];
-    struct tm tm;
+    char date[TFS_TIME_TEXT];
 
     if (tfs_foreign_list(text, list_chunk, &l, &last, &edits, err) == 0) {
-        localtime_r(&last.tv_sec, &tm);
-        strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
-        tfs_buf_printf(out, "edits: %zu\nuntil: %s\nchunks: %zu\n", edits, date, l.count);
+        tfs_buf_printf(out, "edits: %zu\nuntil: %s\nchunks: %zu\n", edits,
+                       tfs_time_print(last.tv_sec, date), l.count);
         tfs_buf_add_span(out, tfs_buf_span(&changed));
         out->failed = out->failed || changed.failed;
         tfs_buf_check(out, err);
@@ -95,21 +93,19 @@ struct telling {
 static void tell_left(void *arg, const struct tfs_key *chunk, const char *why)
 {
     struct telling *t = arg;
-    char place[64] = "what belongs to the whole save";
-    struct tfs_buf path = {0};
+    char place[64] = "what belongs to the whole save", *path = NULL;
 
     t->left++;
     const struct tfs_chunk *found = chunk == NULL ? NULL : tfs_doc_find(t->save->doc, *chunk);
     if (found != NULL) {
         const struct tfs_node node = tfs_node_of_chunk(found);
-        tfs_tree_path(t->save, t->save->doc, &node, &path);
-    } else if (chunk != NULL) {
-        snprintf(place, sizeof(place), "%d_%d_%d", chunk->x, chunk->y, chunk->z);
+        path = tfs_cli_node_path(t->save, t->save->doc, &node);
     }
-    tfs_buf_u8(&path, 0);
+    if (chunk != NULL)
+        snprintf(place, sizeof(place), "%d_%d_%d", chunk->x, chunk->y, chunk->z);
     tfs_cli_say(t->cli, TFS_STATUS_BAD, "%s: %s: not taken: %s", t->dir,
-                found != NULL && !path.failed ? (const char *)path.data : place, why);
-    tfs_buf_release(&path);
+                path != NULL ? path : place, why);
+    free(path);
 }
 
 enum tfs_status tfs_foreign_onto(struct tfs_cli *cli, struct tfs_save *save, const char *dir,
@@ -142,19 +138,15 @@ static enum tfs_status commit(struct tfs_cli *cli, struct tfs_save *save, struct
 {
     const char *path = cli->operands[1];
     struct tfs_error err = {0};
-    struct tfs_buf names = {0};
     size_t count = 0;
 
     (void)tfs_doc_diff(save->doc, doc, count_chunk, &count);
     if (doc->version == save->doc->version) {
         tfs_cli_tell(cli, "nothing differs from the save");
-    } else if (tfs_cli_find_names(save, doc, &names, &err) == 0 &&
-               tfs_cli_commit(save, doc, &err) == 0) {
+    } else if (tfs_cli_commit_names(cli, path, save, doc, &err) == 0) {
         *written = true;
-        tfs_cli_tell_names(cli, path, &names);
         tfs_cli_tell(cli, "%zu chunk%s taken", count, count == 1 ? "" : "s");
     }
-    tfs_buf_release(&names);
     return err.code < 0 ? tfs_cli_report(cli, path, &err) : TFS_STATUS_DONE;
 }
 

@@ -169,24 +169,18 @@ static void end_unchanged(struct tfs_import *im)
 static void commit(struct tfs_import *im, const char *path)
 {
     const struct tfs_import_counts *c = &im->counts;
-    struct tfs_buf names = {0};
     struct tfs_error err = {0};
 
     if (im->doc->version == im->base->version) {
         end_unchanged(im);
-    } else if (tfs_cli_find_names(im->save, im->doc, &names, &err) < 0) {
-        im->status = tfs_cli_report(im->cli, path, &err);
-        tfs_cli_say(im->cli, im->status, "nothing was written");
-    } else if (tfs_cli_commit(im->save, im->doc, &err) < 0) {
+    } else if (tfs_cli_commit_names(im->cli, path, im->save, im->doc, &err) < 0) {
         im->status = tfs_cli_report(im->cli, path, &err);
     } else {
         im->written = true;
-        tfs_cli_tell_names(im->cli, path, &names);
         tfs_cli_tell(im->cli, "%zu %s taken, %zu added, %zu removed", c->files,
                      plural(c->files, "file", "files"), c->added, c->removed);
         im->status = c->left_out > 0 ? TFS_STATUS_BAD : TFS_STATUS_DONE;
     }
-    tfs_buf_release(&names);
 }
 
 /* What DIR, whose manifest was read, makes of the save: im->doc, where im->status is DONE. */

@@ -108,7 +108,7 @@ bool tfs_import_takes(const struct tfs_import *im, const struct tfs_found *found
 int tfs_import_put(struct tfs_import *im, const struct tfs_found *found, struct tfs_doc *doc,
                    struct tfs_put *put, struct tfs_doc **after, struct tfs_error *err);
 
-/* What the file says of `doc`; nothing, where that does not show it. */
+/* Appends what the file says of `doc`: 1; 0: that does not show it. */
 int tfs_import_render(struct tfs_import *im, const struct tfs_found *found,
                       const struct tfs_doc *doc, struct tfs_buf *text, struct tfs_error *err);
 

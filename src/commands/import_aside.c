@@ -2,13 +2,11 @@
  * A directory of edits that were set aside by version 0.1: is it one, and what is in it that
  * `import` does not take? What it says of removals, import_delete.c takes.
  */
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "commands/import.h"
 
@@ -21,21 +19,6 @@ static bool has(const char *dir, const char *name, mode_t type)
 
     return snprintf(path, sizeof(path), "%s/%s", dir, name) < (int)sizeof(path) &&
            lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
-}
-
-/* Does git ignore all of it? The mount saw to that. */
-static bool is_ignored(const char *dir)
-{
-    char path[PATH_MAX], text[4] = "";
-
-    if (!has(dir, ".gitignore", S_IFREG) ||
-        snprintf(path, sizeof(path), "%s/.gitignore", dir) >= (int)sizeof(path))
-        return false;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    const bool is = fd >= 0 && read(fd, text, sizeof(text)) == 2 && memcmp(text, "*\n", 2) == 0;
-    if (fd >= 0)
-        close(fd);
-    return is;
 }
 
 /* Has a directory on the way to it the name that mounts give? */
@@ -55,7 +38,7 @@ static bool is_named(const char *dir)
 bool tfs_aside_is(const char *dir)
 {
     return !has(dir, TFS_MANIFEST_DIR "/" TFS_MANIFEST, S_IFREG) &&
-           (has(dir, TFS_ASIDE_REMOVED, S_IFDIR) || is_ignored(dir) || is_named(dir));
+           (has(dir, TFS_ASIDE_REMOVED, S_IFDIR) || is_named(dir));
 }
 
 bool tfs_aside_name(const char *name)

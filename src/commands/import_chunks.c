@@ -167,7 +167,8 @@ static int put_file(struct arrival *a, const struct tfs_found *file, struct tfs_
     if (!tfs_import_renames(im, file))
         return 0;
     tfs_buf_clear(&a->palette);
-    return tfs_import_render(im, file, after, &a->palette, err);
+    tfs_import_render(im, file, after, &a->palette, err);
+    return err->code;
 }
 
 /* The edited files, or the others. False: one was refused. */
@@ -193,7 +194,7 @@ static bool is_as_put(struct arrival *a, const struct tfs_found *file)
     struct tfs_buf now = {0};
     struct tfs_error err = {0};
     const bool same = tfs_import_renames(a->im, file) &&
-                      tfs_import_render(a->im, file, a->im->doc, &now, &err) == 0 &&
+                      tfs_import_render(a->im, file, a->im->doc, &now, &err) >= 0 &&
                       tfs_span_equal(tfs_buf_span(&now), tfs_buf_span(&a->palette));
 
     tfs_buf_release(&now);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,17 +17,17 @@
 #include "formats/views/view_sets.h"
 #include "text/decimal.h"
 
-/* The node's path as a C string in `path`, which the caller releases. */
-static bool path_of(struct tfs_import *im, const struct tfs_node *node, struct tfs_buf *path)
+/* The path of a name of the save, to be freed; NULL: no memory, as is said. */
+static char *path_of(struct tfs_import *im, const struct tfs_node *node)
 {
+    char *path = tfs_cli_node_path(im->save, im->base, node);
     struct tfs_error err = {0};
 
-    tfs_tree_path(im->save, im->base, node, path);
-    tfs_buf_u8(path, 0);
-    if (tfs_buf_check(path, &err) == 0)
-        return true;
-    tfs_import_refuse(im, im->dir, &err);
-    return false;
+    if (path == NULL) {
+        tfs_fail_memory(&err);
+        tfs_import_refuse(im, im->dir, &err);
+    }
+    return path;
 }
 
 static bool is_of_new_chunk(const struct tfs_import *im, const struct tfs_node *node)
@@ -52,16 +53,12 @@ static bool was_removed(struct tfs_import *im, const struct tfs_node *node, cons
 static void remove_file(struct tfs_import *im, const struct tfs_node *node)
 {
     const struct tfs_lens *lens = tfs_node_file(im->save, node)->lens;
+    const bool removable = lens->remove && tfs_node_writable(im->save, im->doc, node);
+    char *path = removable ? path_of(im, node) : NULL;
     struct tfs_error err = {0};
-    struct tfs_buf path = {0};
     struct tfs_edit edit;
 
-    if (!lens->remove || !tfs_node_writable(im->save, im->doc, node) || !path_of(im, node, &path))
-        goto out;
-    const char *name = (const char *)path.data;
-    if (!was_removed(im, node, name))
-        goto out;
-    if (tfs_edit_open(im->doc, &edit, &err) == 0) {
+    if (path != NULL && was_removed(im, node, path) && tfs_edit_open(im->doc, &edit, &err) == 0) {
         if (lens->remove(im->save, &edit, tfs_node_at(im->save, node), &err) == 0) {
             tfs_import_advance(im, tfs_edit_finish(&edit));
             im->counts.removed += !is_of_new_chunk(im, node);
@@ -69,9 +66,8 @@ static void remove_file(struct tfs_import *im, const struct tfs_node *node)
         tfs_edit_release(&edit);
     }
     if (err.code)
-        tfs_import_refuse(im, name, &err);
-out:
-    tfs_buf_release(&path);
+        tfs_import_refuse(im, path, &err);
+    free(path);
 }
 
 static bool was_found(const struct tfs_found_list *list, const struct tfs_node *node)
@@ -126,11 +122,11 @@ static void drop_chunk(struct tfs_import *im, struct tfs_key key, const char *pa
 static void remove_chunk(struct tfs_import *im, const struct tfs_chunk *chunk)
 {
     const struct tfs_node node = tfs_node_of_chunk(chunk);
-    struct tfs_buf path = {0};
+    char *path = path_of(im, &node);
 
-    if (path_of(im, &node, &path) && was_removed(im, &node, (const char *)path.data))
-        drop_chunk(im, chunk->key, (const char *)path.data);
-    tfs_buf_release(&path);
+    if (path != NULL && was_removed(im, &node, path))
+        drop_chunk(im, chunk->key, path);
+    free(path);
 }
 
 void tfs_import_missing_chunks(struct tfs_import *im)

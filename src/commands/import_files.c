@@ -36,24 +36,28 @@ bool tfs_import_is_trouble(int code)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
+int tfs_import_render(struct tfs_import *im, const struct tfs_found *found,
+                      const struct tfs_doc *doc, struct tfs_buf *text, struct tfs_error *err)
+{
+    const struct tfs_lens *lens = tfs_node_file(im->save, &found->node)->lens;
+    const int exists = tfs_node_exists(im->save, doc, &found->node);
+
+    if (exists < 0)
+        return tfs_fail(err, exists, "%s", strerror(-exists));
+    if (exists > 0 && lens->get(im->save, doc, tfs_node_at(im->save, &found->node), text, err) == 0)
+        tfs_buf_check(text, err);
+    return err->code < 0 ? err->code : exists;
+}
+
 /* Does the file read like this in `doc`: 1 or 0? One that is damaged there does not. */
-static int shows(struct tfs_import *im, const struct tfs_doc *doc, const struct tfs_node *node,
+static int shows(struct tfs_import *im, const struct tfs_found *found, const struct tfs_doc *doc,
                  struct tfs_span text, struct tfs_error *err)
 {
-    const struct tfs_lens *lens = tfs_node_file(im->save, node)->lens;
-    struct tfs_at at = tfs_node_at(im->save, node);
-    const int exists = tfs_node_exists(im->save, doc, node);
-
-    if (exists <= 0)
-        return exists < 0 ? tfs_fail(err, exists, "%s", strerror(-exists)) : 0;
-    const int64_t size = lens->size ? lens->size(im->save, doc, at) : -1;
-    if (size >= 0 && (uint64_t)size != text.size)
-        return 0;
-    if (im->text.failed)
-        tfs_buf_release(&im->text);
     tfs_buf_clear(&im->text);
-    if (lens->get(im->save, doc, at, &im->text, err) == 0 && tfs_buf_check(&im->text, err) == 0)
-        return tfs_span_equal(tfs_buf_span(&im->text), text);
+    im->text.failed = false;
+    const int there = tfs_import_render(im, found, doc, &im->text, err);
+    if (there >= 0)
+        return there > 0 && tfs_span_equal(tfs_buf_span(&im->text), text);
     if (tfs_import_is_trouble(err->code))
         return err->code;
     tfs_error_reset(err);
@@ -81,7 +85,7 @@ static int is_edited(struct tfs_import *im, const struct tfs_found *found, struc
     if (im->manifest.present)
         as_known = tfs_manifest_has(&im->manifest, name_of(im, found), text, err);
     if (as_known == 0 && (!im->manifest.present || !tfs_import_takes(im, found)))
-        as_known = shows(im, im->base, &found->node, text, err);
+        as_known = shows(im, found, im->base, text, err);
     return as_known < 0 ? as_known : !as_known;
 }
 
@@ -121,25 +125,12 @@ int tfs_import_put(struct tfs_import *im, const struct tfs_found *found, struct 
 
     if (read_text(im, found, &text, err) < 0)
         return err->code;
-    const int same = shows(im, doc, &found->node, tfs_blob_span(text), err);
+    const int same = shows(im, found, doc, tfs_blob_span(text), err);
     if (same > 0)
         *after = tfs_doc_ref(doc);
     else if (same == 0)
         tfs_node_apply(im->save, doc, &found->node, tfs_blob_span(text), put, after, err);
     tfs_blob_unref(text);
-    return err->code;
-}
-
-int tfs_import_render(struct tfs_import *im, const struct tfs_found *found,
-                      const struct tfs_doc *doc, struct tfs_buf *text, struct tfs_error *err)
-{
-    const struct tfs_lens *lens = tfs_node_file(im->save, &found->node)->lens;
-    const int exists = tfs_node_exists(im->save, doc, &found->node);
-
-    if (exists <= 0)
-        return exists < 0 ? tfs_fail(err, exists, "%s", strerror(-exists)) : 0;
-    if (lens->get(im->save, doc, tfs_node_at(im->save, &found->node), text, err) == 0)
-        tfs_buf_check(text, err);
     return err->code;
 }
 
@@ -156,7 +147,7 @@ bool tfs_import_is_renumbered(struct tfs_import *im, const struct tfs_found *fou
 
     if (!im->manifest.present || !tfs_import_renames(im, found))
         return false;
-    if (tfs_import_render(im, found, im->base, &text, &err) == 0)
+    if (tfs_import_render(im, found, im->base, &text, &err) >= 0)
         is = tfs_manifest_has(&im->manifest, name_of(im, found), tfs_buf_span(&text), &err);
     tfs_buf_release(&text);
     if (err.code < 0)
@@ -188,7 +179,7 @@ static void take_root(struct tfs_import *im, const struct tfs_found *found, bool
     struct tfs_buf original = {0};
     struct tfs_error err = {0};
 
-    if (find_original(im, found, &original, &err) == 0) {
+    if (find_original(im, found, &original, &err) >= 0) {
         struct tfs_put put = {.original = tfs_buf_span(&original)};
         tfs_import_put(im, found, im->doc, &put, &after, &err);
     }

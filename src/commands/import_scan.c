@@ -64,13 +64,11 @@ struct walk {
 
 static enum tfs_status walk_name(struct walk *walk, const char *directory, const char *name)
 {
-    char *path;
+    char *path = name[0] == '.' ? NULL : tfs_path_join(directory, name);
 
     if (name[0] == '.')
         return TFS_STATUS_DONE;
-    if (tfs_print(&path, "%s/%s", directory, name) < 0)
-        return no_memory(walk->cli);
-    return walk->entry(walk, name, path);
+    return path == NULL ? no_memory(walk->cli) : walk->entry(walk, name, path);
 }
 
 static enum tfs_status walk_directory(struct walk *walk, const char *path)

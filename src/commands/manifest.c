@@ -109,18 +109,6 @@ int tfs_manifest_add(struct tfs_manifest_writer *writer, const char *path, struc
     return err->code;
 }
 
-int tfs_manifest_add_partial(struct tfs_manifest_writer *writer, const char *what,
-                             struct tfs_error *err)
-{
-    struct tfs_buf text = {0};
-
-    if (print_path(&text, what, err) == 0 &&
-        fprintf(writer->out, "partial %.*s\n", (int)text.size, (const char *)text.data) < 0)
-        tfs_fail_errno(err, TFS_MANIFEST_DIR "/" TFS_MANIFEST);
-    tfs_buf_release(&text);
-    return err->code;
-}
-
 /* Opens a new file below the directory, and makes the directories on the way. */
 static int create_below(int directory, char *path, mode_t directory_mode, mode_t file_mode)
 {
@@ -173,10 +161,10 @@ int tfs_manifest_add_original(struct tfs_manifest_writer *writer, const char *pa
     return tfs_fail_errno(err, TFS_MANIFEST_DIR "/original");
 }
 
-int tfs_manifest_finish(struct tfs_manifest_writer *writer, struct tfs_error *err)
+int tfs_manifest_finish(struct tfs_manifest_writer *writer, bool partial, struct tfs_error *err)
 {
     FILE *out = writer->out;
-    bool written = fprintf(out, "end %zu\n", writer->files) > 0;
+    bool written = fprintf(out, "%send %zu\n", partial ? "partial\n" : "", writer->files) > 0;
 
     writer->out = NULL;
     if (fclose(out) == 0 && written &&

@@ -7,7 +7,7 @@
  *                                     format cosmic_reach
  *                                     views voxels+raw          (only where not all were exported)
  *                                     file e6e6d0c1f8a2b3945566778899aabbcc chunks/0_0_0/raw.bin
- *                                     partial chunks/0_0_1      (what could not be exported)
+ *                                     partial      (something could not be exported)
  *                                     end 1
  *   .terrainfs/original/heightmap.png.gz
  *
@@ -46,11 +46,9 @@ int tfs_manifest_add(struct tfs_manifest_writer *writer, const char *path, struc
 int tfs_manifest_add_original(struct tfs_manifest_writer *writer, const char *path,
                               struct tfs_span text, mode_t directory_mode, mode_t file_mode,
                               struct tfs_error *err);
-/* Something of the save that could not be exported: what it is. */
-int tfs_manifest_add_partial(struct tfs_manifest_writer *writer, const char *what,
-                             struct tfs_error *err);
-/* The manifest has its name only after this. */
-int tfs_manifest_finish(struct tfs_manifest_writer *writer, struct tfs_error *err);
+/* The manifest has its name only after this. `partial`: something of the save could not be
+ * exported. */
+int tfs_manifest_finish(struct tfs_manifest_writer *writer, bool partial, struct tfs_error *err);
 /* Closes what tfs_manifest_begin opened, finished or not. */
 void tfs_manifest_close(struct tfs_manifest_writer *writer);
 

@@ -39,14 +39,6 @@ static enum tfs_status no_memory(struct tfs_cli *cli)
     return tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory");
 }
 
-/* "a/b", allocated. */
-static char *join(const char *a, const char *b)
-{
-    char *path = NULL;
-
-    return tfs_print(&path, "%s/%s", a, b) < 0 ? NULL : path;
-}
-
 /* Runs the command with other operands, which it frees. Options and notes of a command are of one
  * save, so each save begins with those that the user gave. */
 static enum tfs_status run_with(const struct each *e, char *first, char *second)
@@ -181,7 +173,7 @@ static enum tfs_status run_on_paths(const struct each *e)
 /* Makes the directories above `part` in DIR. */
 static enum tfs_status make_above(const struct each *e, const char *target, const char *part)
 {
-    char *path = join(target, part);
+    char *path = tfs_path_join(target, part);
     enum tfs_status status = TFS_STATUS_DONE;
 
     if (path == NULL)
@@ -201,7 +193,7 @@ static enum tfs_status copy_file(const struct each *e, const char *target, const
 {
     struct tfs_blob *bytes = NULL;
     struct tfs_error err = {0};
-    char *path = join(target, file);
+    char *path = tfs_path_join(target, file);
     enum tfs_status status = TFS_STATUS_DONE;
     int fd = -1;
 
@@ -235,7 +227,7 @@ static enum tfs_status run_export(const struct each *e)
         const struct tfs_part *part = &e->parts->items[i];
         enum tfs_status made = make_above(e, target, part->path);
         if (made == TFS_STATUS_DONE)
-            made = run_with(e, strdup(part->save), join(target, part->path));
+            made = run_with(e, strdup(part->save), tfs_path_join(target, part->path));
         status = tfs_status_worst(status, made);
     }
     if (!tfs_chosen_all(e->cli->options.views))
@@ -264,7 +256,7 @@ static bool is_directory(const char *path)
 static enum tfs_status look_at(const struct each *e, const char *tree, const char *above,
                                const char *name, stray_fn tell)
 {
-    char *path = above[0] == '\0' ? strdup(name) : join(above, name);
+    char *path = above[0] == '\0' ? strdup(name) : tfs_path_join(above, name);
     const size_t length = path == NULL ? 0 : strlen(path);
     enum tfs_status status;
     bool known = false, is_above = false;
@@ -289,7 +281,7 @@ static enum tfs_status look_at(const struct each *e, const char *tree, const cha
 static enum tfs_status find_strays(const struct each *e, const char *tree, const char *above,
                                    stray_fn tell)
 {
-    char *path = join(tree, above);
+    char *path = tfs_path_join(tree, above);
     DIR *directory = path == NULL ? NULL : opendir(path);
     enum tfs_status status = TFS_STATUS_DONE;
     struct dirent *entry;
@@ -313,7 +305,7 @@ static enum tfs_status find_strays(const struct each *e, const char *tree, const
 static enum tfs_status tell_import(const struct each *e, const char *tree, const char *path,
                                    bool among)
 {
-    char *found = join(tree, path);
+    char *found = tfs_path_join(tree, path);
     enum tfs_status status = TFS_STATUS_DONE;
 
     if (found == NULL)
@@ -333,7 +325,7 @@ static enum tfs_status tell_import(const struct each *e, const char *tree, const
 
 static bool has_removals(const struct each *e)
 {
-    char *removals = join(e->operands[0], TFS_ASIDE_REMOVED);
+    char *removals = tfs_path_join(e->operands[0], TFS_ASIDE_REMOVED);
     const bool has = is_directory(removals);
 
     free(removals);
@@ -345,7 +337,7 @@ static bool has_part(const struct each *e)
     bool found = false;
 
     for (size_t i = 0; i < e->parts->count && !found; i++) {
-        char *from = join(e->operands[0], e->parts->items[i].path);
+        char *from = tfs_path_join(e->operands[0], e->parts->items[i].path);
         found = from == NULL || access(from, F_OK) == 0;
         free(from);
     }
@@ -358,7 +350,7 @@ static enum tfs_status refuse_cut(const struct each *e)
     enum tfs_status status = TFS_STATUS_DONE;
 
     for (size_t i = 0; i < e->parts->count && !status; i++) {
-        char *from = join(e->operands[0], e->parts->items[i].path);
+        char *from = tfs_path_join(e->operands[0], e->parts->items[i].path);
         if (from == NULL)
             status = no_memory(e->cli);
         else if (tfs_manifest_is_cut(from))
@@ -371,9 +363,9 @@ static enum tfs_status refuse_cut(const struct each *e)
 /* Imports one save of the folder, if DIR has it. */
 static enum tfs_status import_part(const struct each *e, const struct tfs_part *part)
 {
-    char *from = join(e->operands[0], part->path);
-    char *removals = e->aside ? join(e->operands[0], TFS_ASIDE_REMOVED) : NULL;
-    char *removed = removals == NULL ? NULL : join(removals, part->path);
+    char *from = tfs_path_join(e->operands[0], part->path);
+    char *removals = e->aside ? tfs_path_join(e->operands[0], TFS_ASIDE_REMOVED) : NULL;
+    char *removed = removals == NULL ? NULL : tfs_path_join(removals, part->path);
     enum tfs_status status = TFS_STATUS_DONE;
 
     if (from == NULL || (e->aside && removed == NULL))
@@ -456,7 +448,7 @@ static char *find_other(const struct tfs_parts *others, const char *folder, cons
     for (size_t i = 0; i < others->count; i++)
         if (strcmp(others->items[i].path, path) == 0)
             return strdup(others->items[i].save);
-    return join(folder, path);
+    return tfs_path_join(folder, path);
 }
 
 static bool is_absent(const char *path, const struct tfs_parts *others)
@@ -498,7 +490,7 @@ static enum tfs_status diff_side(const struct each *e, const struct tfs_parts *o
 static enum tfs_status tell_diff(const struct each *e, const char *tree, const char *path,
                                  bool among)
 {
-    char *found = join(tree, path);
+    char *found = tfs_path_join(tree, path);
     const bool is_part = found == NULL || (among && is_directory(found));
 
     free(found);

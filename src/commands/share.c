@@ -177,6 +177,17 @@ void tfs_cli_tell_names(struct tfs_cli *cli, const char *path, struct tfs_buf *n
                     (const char *)names->data);
 }
 
+int tfs_cli_commit_names(struct tfs_cli *cli, const char *path, struct tfs_save *save,
+                         struct tfs_doc *doc, struct tfs_error *err)
+{
+    struct tfs_buf names = {0};
+
+    if (tfs_cli_find_names(save, doc, &names, err) == 0 && tfs_cli_commit(save, doc, err) == 0)
+        tfs_cli_tell_names(cli, path, &names);
+    tfs_buf_release(&names);
+    return err->code;
+}
+
 void tfs_cli_warn(struct tfs_cli *cli, const char *path, const struct tfs_save *save)
 {
     const struct tfs_facts *facts = save->doc->facts;
@@ -262,6 +273,18 @@ const char *tfs_cli_path(const struct tfs_cli *cli, const char *path, char out[T
 {
     snprintf(out, TFS_CLI_NAME_MAX, "%s/%s", cli->operands[0], path);
     return out;
+}
+
+char *tfs_cli_node_path(const struct tfs_save *save, const struct tfs_doc *doc,
+                        const struct tfs_node *node)
+{
+    struct tfs_buf path = {0};
+
+    tfs_tree_path(save, doc, node, &path);
+    tfs_buf_u8(&path, 0);
+    if (path.failed)
+        tfs_buf_release(&path);
+    return (char *)path.data;
 }
 
 /* Finds the name that is most like the last one of `path`, in the same directory. Cuts `path`. */

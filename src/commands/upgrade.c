@@ -4,6 +4,7 @@
 #include "commands/cli.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 struct upgrade {
     struct tfs_cli *cli;
@@ -17,15 +18,13 @@ static void say_refused(void *arg, const struct tfs_chunk *chunk, const char *wh
     struct upgrade *up = arg;
     struct tfs_node node = {
         .scope = TFS_SCOPE_CHUNK, .key = chunk->key, .slot = chunk->slot, .file = -1};
-    struct tfs_buf path = {0};
+    char *path = tfs_cli_node_path(up->save, up->save->doc, &node);
     char about[TFS_CLI_NAME_MAX];
 
-    tfs_tree_path(up->save, up->save->doc, &node, &path);
-    tfs_buf_u8(&path, 0);
-    if (!path.failed)
+    if (path != NULL)
         tfs_cli_say(up->cli, TFS_STATUS_BAD, "%s: stays as it is: %s",
-                    tfs_cli_path(up->cli, (const char *)path.data, about), why);
-    tfs_buf_release(&path);
+                    tfs_cli_path(up->cli, path, about), why);
+    free(path);
     up->refused++;
 }
 

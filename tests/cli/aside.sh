@@ -47,9 +47,6 @@ refused() {
 }
 refused $aside
 rm -r $aside/deleted
-mv $aside kept
-refused kept
-mv kept $aside && rm $aside/.gitignore
 refused $aside
 cp -r $aside kept && rm -rf $aside && mkdir kept/deleted
 refused kept
