@@ -156,12 +156,10 @@ static void update_status(struct tfs_session *s)
     struct tfs_buf *b = &s->rejected.status->scratch->bytes;
     char path[2 * PATH_MAX];
     uint64_t commits = 0;
-    size_t journaled = 0;
     bool unsaved = false;
 
     for (size_t i = 0; i < s->branch_count; i++) {
         commits += tfs_store_commits(s->branches[i].store);
-        journaled += tfs_store_journal_edits(s->branches[i].store);
         unsaved = unsaved || tfs_store_unsaved(s->branches[i].store);
     }
     if (b->failed)
@@ -173,7 +171,6 @@ static void update_status(struct tfs_session *s)
     tfs_buf_printf(b, "save: %s\n",
                    tfs_sentence_print(s->branches[0].save->path, path, sizeof(path)));
     tfs_buf_printf(b, "commits: %llu\n", (unsigned long long)commits);
-    tfs_buf_printf(b, "journal: %zu\n", journaled);
     tfs_buf_printf(b, "unsaved: %s\n", unsaved ? "yes" : "no");
     tfs_buf_printf(b, "hidden: %zu\n", tfs_names_count(&s->names));
     tfs_buf_printf(b, "scratch: %llu of %llu bytes\n", (unsigned long long)s->scratch_tree.used,

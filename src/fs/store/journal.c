@@ -56,21 +56,6 @@ static void set_journaled(struct tfs_store *store, struct tfs_doc *base, struct 
     store->journal_state = doc != NULL ? TFS_JOURNAL_LEADS : TFS_JOURNAL_ABSENT;
 }
 
-static void count_edits(struct tfs_store *store, size_t edits)
-{
-    pthread_mutex_lock(&store->lock);
-    store->journal_edits = edits;
-    pthread_mutex_unlock(&store->lock);
-}
-
-size_t tfs_store_journal_edits(struct tfs_store *store)
-{
-    pthread_mutex_lock(&store->lock);
-    size_t edits = store->journal_edits;
-    pthread_mutex_unlock(&store->lock);
-    return edits;
-}
-
 static void let_go(struct tfs_store *store)
 {
     pthread_mutex_lock(&store->journal_lock);
@@ -78,7 +63,6 @@ static void let_go(struct tfs_store *store)
     store->journal = NULL;
     pthread_mutex_unlock(&store->journal_lock);
     set_journaled(store, NULL, NULL);
-    count_edits(store, 0);
 }
 
 /* ---- what is accepted ------------------------------------------------------------------------ */
@@ -217,14 +201,10 @@ int tfs_store_journal_add(struct tfs_store *store, struct tfs_error *err)
 {
     const bool more = goes_on(store);
     const struct tfs_doc *from = more ? store->journaled : store->saved;
-    const uint64_t held = store->journaled != NULL ? store->journaled->version : 0;
 
     if (from->version == store->shown->version)
         return 0;
-    if ((more ? append_or_replace(store, err) : begin(store, err)) == 0 &&
-        held != store->shown->version)
-        count_edits(store, store->journal_edits + 1);
-    return err->code;
+    return more ? append_or_replace(store, err) : begin(store, err);
 }
 
 bool tfs_store_journal_is_too_much(struct tfs_store *store)
@@ -285,7 +265,6 @@ int tfs_store_journal_mark(struct tfs_store *store, struct tfs_error *err)
     /* One that takes nothing more gives way to a new one. */
     if (mark(store, &first) < 0 && (begin(store, err) < 0 || mark(store, err) < 0))
         return err->code;
-    store->journal_marked = store->journal_edits;
     if (store->journal_state == TFS_JOURNAL_LEADS &&
         store->journaled->version != store->shown->version)
         store->journal_state = TFS_JOURNAL_BEHIND;
@@ -305,8 +284,6 @@ void tfs_store_journal_unmark(struct tfs_store *store, bool saved)
     pthread_mutex_unlock(&store->journal_lock);
     store->hash = made.hash;
     store->hash_version = saved && whole ? store->saved->version : 0;
-    if (saved)
-        count_edits(store, store->journal_edits - store->journal_marked);
 }
 
 void tfs_store_journal_reached(struct tfs_store *store, struct tfs_doc *reached)

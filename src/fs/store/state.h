@@ -95,7 +95,6 @@ struct tfs_store {
     uint32_t key_count;
     struct stat st; /* of the save, at the last reading or commit */
     uint64_t commits;
-    size_t journal_edits; /* that only the journal holds */
     struct tfs_job *queue, **queue_end;
     bool stop;
 
@@ -116,7 +115,6 @@ struct tfs_store {
     struct tfs_doc *journal_base, *journaled; /* set with `journal` */
     uint64_t journal_begun;                   /* its size when it was made */
     enum tfs_journal_state journal_state;
-    size_t journal_marked; /* edits before the mark of the rewrite under way */
     struct tfs_hash hash;  /* of what the save holds as document `hash_version` */
     uint64_t hash_version; /* 0: not known */
     struct tfs_pace pace;  /* when the save follows */

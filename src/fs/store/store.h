@@ -111,8 +111,6 @@ bool tfs_store_unsaved(struct tfs_store *store);
  * is nothing. */
 const char *tfs_store_left(const struct tfs_store *store);
 uint64_t tfs_store_commits(struct tfs_store *store);
-/* Batches of edits that only the journal holds. */
-size_t tfs_store_journal_edits(struct tfs_store *store);
 /* Is the save on disk still the one that was read, as far as this chunk is concerned (NULL: all of
  * it), and can it be read? Never waits. */
 bool tfs_store_current(struct tfs_store *store, const struct tfs_key *chunk);
