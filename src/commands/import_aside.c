@@ -3,22 +3,25 @@
  * `import` does not take? What it says of removals, import_delete.c takes.
  */
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/print.h"
 #include "commands/import.h"
 
-/* ---- is it one? ------------------------------------------------------------------------------ */
+/* What it may have beside files of the tree and what was removed. */
+static const char *const others[] = {"journal", "later", "rejected"};
 
-static bool has(const char *dir, const char *name, mode_t type)
+#define OTHERS (sizeof(others) / sizeof(others[0]))
+
+static bool has(const char *dir, const char *name)
 {
-    char path[PATH_MAX];
-    struct stat st;
+    char *path = tfs_path_join(dir, name);
+    const bool there = path != NULL && access(path, F_OK) == 0;
 
-    return snprintf(path, sizeof(path), "%s/%s", dir, name) < (int)sizeof(path) &&
-           lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
+    free(path);
+    return there;
 }
 
 /* Has a directory on the way to it the name that mounts give? */
@@ -37,37 +40,28 @@ static bool is_named(const char *dir)
 
 bool tfs_aside_is(const char *dir)
 {
-    return !has(dir, TFS_MANIFEST_DIR "/" TFS_MANIFEST, S_IFREG) &&
-           (has(dir, TFS_ASIDE_REMOVED, S_IFDIR) || is_named(dir));
+    return !has(dir, TFS_MANIFEST_DIR "/" TFS_MANIFEST) &&
+           (has(dir, TFS_ASIDE_REMOVED "/.") || is_named(dir));
 }
 
 bool tfs_aside_name(const char *name)
 {
-    return strcmp(name, TFS_ASIDE_REMOVED) == 0 || strcmp(name, "journal") == 0 ||
-           strcmp(name, "later") == 0 || strcmp(name, "rejected") == 0;
-}
+    bool is = strcmp(name, TFS_ASIDE_REMOVED) == 0;
 
-/* ---- what is not taken ----------------------------------------------------------------------- */
+    for (size_t i = 0; i < OTHERS; i++)
+        is = is || strcmp(name, others[i]) == 0;
+    return is;
+}
 
 enum tfs_status tfs_aside_tell(struct tfs_cli *cli, const char *dir)
 {
-    static const struct {
-        const char *name;
-        mode_t type;
-        const char *why;
-    } others[] = {
-        {"later", S_IFDIR, "later edits of files that are here, too: import this directory next"},
-        {"journal", S_IFREG, "edits that could not be kept as files"},
-        {"rejected", S_IFDIR,
-         "texts that were refused, or edits that had no place elsewhere: look at them, and import "
-         "this directory or remove it"},
-    };
     enum tfs_status status = TFS_STATUS_DONE;
 
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (has(dir, others[i].name, others[i].type))
-            status = tfs_cli_say(cli, TFS_STATUS_BAD, "%s/%s: not taken: %s", dir, others[i].name,
-                                 others[i].why);
+    for (size_t i = 0; i < OTHERS; i++)
+        if (has(dir, others[i]))
+            status = tfs_cli_say(cli, TFS_STATUS_BAD,
+                                 "%s/%s: not taken: look at it, and import it or remove it", dir,
+                                 others[i]);
     return status;
 }
 
