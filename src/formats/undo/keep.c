@@ -24,7 +24,7 @@
 struct undo {
     struct tfs_keeper keeper; /* first */
     struct tfs_undo_options options;
-    char *path;
+    const char *path;
     struct tfs_version now; /* that is begun */
     int list;               /* of it; -1: none is */
     bool apart;             /* the next one is new, whoever asks */
@@ -51,15 +51,12 @@ static const char *name_of(const struct undo *u, const char *path)
 /* An undo makes no room: the version that it brings back goes when that was done. */
 static void make_durable(struct undo *u)
 {
-    char *place = u->kept ? tfs_file_directory(u->now.path) : NULL;
-
-    if (place == NULL)
+    if (!u->kept)
         return;
     if (u->options.undoes == 0)
-        tfs_undo_limit(place, TFS_UNDO_BYTES);
+        tfs_undo_limit(u->now.path, TFS_UNDO_BYTES);
     (void)fdatasync(u->list);
     tfs_undo_sync(u->now.path);
-    free(place);
     u->kept = false;
 }
 
@@ -173,32 +170,27 @@ static struct tfs_undo_file *enter_file(struct undo *u, const char *name, const 
     return err->code < 0 ? NULL : tfs_version_find(&u->now, name);
 }
 
-/* Whatever fails keeps nothing from being written, unless `undo` itself asks: then what was kept
- * before it of other files stays, for they were replaced. */
-static int conclude(struct undo *u, const struct tfs_error *why, struct tfs_error *err)
-{
-    if (why->code < 0 && u->options.undoes != 0)
-        return tfs_fail(err, why->code,
-                        "what is there now cannot be kept: %s; -o backup=no puts the earlier "
-                        "version in its place all the same",
-                        why->text);
-    if (why->code < 0)
-        give_up(u, why);
-    return 0;
-}
-
-/* Keeps what is at `path` `now`; then notes what comes (NULL: not yet). */
+/* Keeps what is at `path` `now`; then notes what comes (NULL: not yet). Whatever fails keeps
+ * nothing from being written, unless `undo` itself asks: then what was kept before it of other
+ * files stays, for they were replaced. */
 static int keep(struct undo *u, const char *path, const struct stat *now,
                 const struct tfs_undo_mark *next, tfs_undo_copy_fn copy, void *arg,
                 struct tfs_error *err)
 {
     struct tfs_error why = {0};
-
     struct tfs_undo_file *file =
         u->given_up ? NULL : enter_file(u, name_of(u, path), now, copy, arg, &why);
+
     if (file != NULL && next != NULL)
         tfs_version_note(u->list, file, tfs_undo_mark_of(now), *next, &why);
-    return conclude(u, &why, err);
+    if (why.code < 0 && u->options.undoes != 0)
+        return tfs_fail(err, why.code,
+                        "what is there now cannot be kept: %s; -o backup=no puts the earlier "
+                        "version in its place all the same",
+                        why.text);
+    if (why.code < 0)
+        give_up(u, &why);
+    return 0;
 }
 
 void tfs_undo_begin(struct tfs_keeper *keeper)
@@ -298,14 +290,10 @@ int tfs_undo_open(const char *path, const struct tfs_undo_options *options,
                   struct tfs_keeper **keeper, struct tfs_error *err)
 {
     struct undo *u = calloc(1, sizeof(*u));
-    char *copy = strdup(path);
 
-    if (u == NULL || copy == NULL) {
-        free(u);
-        free(copy);
+    if (u == NULL)
         return tfs_fail_memory(err);
-    }
-    *u = (struct undo){.keeper = {before}, .options = *options, .path = copy, .list = -1};
+    *u = (struct undo){.keeper = {before}, .options = *options, .path = path, .list = -1};
     *keeper = &u->keeper;
     return 0;
 }
@@ -330,6 +318,5 @@ void tfs_undo_close(struct tfs_keeper *keeper)
     if (u == NULL)
         return;
     leave_version(u);
-    free(u->path);
     free(u);
 }

@@ -146,13 +146,15 @@ static bool remove_oldest(const char *base, uint64_t bytes)
     return gone;
 }
 
-void tfs_undo_limit(const char *place, uint64_t bytes)
+void tfs_undo_limit(const char *version, uint64_t bytes)
 {
-    char *base = tfs_file_directory(place);
+    char *place = tfs_file_directory(version);
+    char *base = place == NULL ? NULL : tfs_file_directory(place);
 
     while (base != NULL && remove_oldest(base, bytes))
         ;
     free(base);
+    free(place);
 }
 
 static void sync_one(void *arg, const char *path, const struct stat *st, unsigned depth)
@@ -167,15 +169,12 @@ static void sync_one(void *arg, const char *path, const struct stat *st, unsigne
 void tfs_undo_sync(const char *version)
 {
     char *place = tfs_file_directory(version);
-    char *base = place == NULL ? NULL : tfs_file_directory(place);
     struct tfs_error ignored = {0};
 
     walk(version, 0, sync_one, NULL);
-    if (base != NULL) {
-        (void)tfs_directory_settle(place, &ignored);
-        (void)tfs_directory_settle(base, &ignored);
-    }
-    free(base);
+    (void)tfs_file_settle(version, &ignored);
+    if (place != NULL)
+        (void)tfs_file_settle(place, &ignored);
     free(place);
 }
 

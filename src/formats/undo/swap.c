@@ -85,7 +85,7 @@ static int put_back(struct swap *s, const struct tfs_undo_file *file, const char
         return err->code;
     if (present == &other && tfs_file_open(target, false, &other, &why) < 0 && why.code != -ENOENT)
         return tfs_fail(err, why.code, "%s", why.text);
-    if (tfs_undo_was_there(file))
+    if (file->was.inode != TFS_UNDO_NO_FILE)
         copy_back(s, file, target, present, err);
     else if (present->fd >= 0)
         remove_file(s, target, present, err);

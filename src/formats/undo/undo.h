@@ -27,8 +27,8 @@ struct tfs_undo_options {
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
-/* The keeper of the save at `path`, which is absolute; options->directory must stay. It is for one
- * thread at a time. NULL is legal in the functions from here on. */
+/* The keeper of the save at `path`, which is absolute; that and options->directory must stay. It is
+ * for one thread at a time. NULL is legal in the functions from here on. */
 int tfs_undo_open(const char *path, const struct tfs_undo_options *options,
                   struct tfs_keeper **keeper, struct tfs_error *err);
 void tfs_undo_close(struct tfs_keeper *keeper);
@@ -57,7 +57,8 @@ void tfs_undo_wrote(struct tfs_keeper *keeper, const char *path, const struct st
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
 
-/* Which file it is; all 0: there is none. So it is in the list, too. */
+/* Which file it is, as the list has it. 0: not known, as what a power cut leaves of a list. */
+#define TFS_UNDO_NO_FILE UINT64_MAX /* the inode: there is none */
 struct tfs_undo_mark {
     uint64_t inode, size;
     int64_t seconds, nanoseconds; /* of its last change */

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -28,7 +27,7 @@
 struct tfs_undo_mark tfs_undo_mark_of(const struct stat *st)
 {
     if (st == NULL)
-        return (struct tfs_undo_mark){0};
+        return (struct tfs_undo_mark){.inode = TFS_UNDO_NO_FILE};
     return (struct tfs_undo_mark){st->st_ino, (uint64_t)st->st_size, st->st_mtim.tv_sec,
                                   st->st_mtim.tv_nsec};
 }
@@ -36,11 +35,6 @@ struct tfs_undo_mark tfs_undo_mark_of(const struct stat *st)
 bool tfs_undo_mark_same(struct tfs_undo_mark a, struct tfs_undo_mark b)
 {
     return memcmp(&a, &b, sizeof(a)) == 0;
-}
-
-bool tfs_undo_was_there(const struct tfs_undo_file *file)
-{
-    return !tfs_undo_mark_same(file->was, tfs_undo_mark_of(NULL));
 }
 
 uint64_t tfs_version_size(const struct tfs_version *version)
@@ -54,13 +48,10 @@ uint64_t tfs_version_size(const struct tfs_version *version)
 
 /* ---- writing a list -------------------------------------------------------------------------- */
 
-static int put(int fd, int64_t at, const struct iovec *parts, int count, struct tfs_error *err)
+static int put(int fd, int64_t at, const void *bytes, size_t size, struct tfs_error *err)
 {
-    size_t size = 0;
+    const ssize_t n = pwrite(fd, bytes, size, at);
 
-    for (int i = 0; i < count; i++)
-        size += parts[i].iov_len;
-    const ssize_t n = pwritev(fd, parts, count, at);
     if (n == (ssize_t)size)
         return 0;
     const int code = n < 0 ? errno : ENOSPC;
@@ -116,13 +107,13 @@ static int add(struct tfs_version *version, struct tfs_undo_file file, const cha
 int tfs_version_add(int fd, struct tfs_version *version, const char *path, struct tfs_undo_mark was,
                     struct tfs_error *err)
 {
-    struct tfs_undo_file file = {.was = was, .at = version->end};
-    const struct iovec line[] = {{&file, MARKS}, {(char *)path, strlen(path) + 1}};
+    const struct tfs_undo_file file = {.was = was, .at = version->end};
+    const size_t size = strlen(path) + 1;
 
-    memset(file.wrote, 0xff, sizeof(file.wrote)); /* of no file */
-    if (put(fd, file.at, line, 2, err) < 0 || add(version, file, path, err) < 0)
+    if (put(fd, file.at, &file, MARKS, err) < 0 ||
+        put(fd, file.at + (int64_t)MARKS, path, size, err) < 0 || add(version, file, path, err) < 0)
         return err->code;
-    version->end += (int64_t)(line[0].iov_len + line[1].iov_len);
+    version->end += (int64_t)(MARKS + size);
     return 0;
 }
 
@@ -131,10 +122,9 @@ int tfs_version_note(int fd, struct tfs_undo_file *file, struct tfs_undo_mark pr
                      struct tfs_undo_mark next, struct tfs_error *err)
 {
     const size_t slot = tfs_undo_mark_same(file->wrote[0], present);
-    const struct iovec mark = {&file->wrote[slot], sizeof(next)};
 
     file->wrote[slot] = next;
-    return put(fd, file->at + (int64_t)((slot + 1) * sizeof(next)), &mark, 1, err);
+    return put(fd, file->at + (int64_t)((slot + 1) * sizeof(next)), &next, sizeof(next), err);
 }
 
 /* ---- reading it ------------------------------------------------------------------------------ */

@@ -19,9 +19,9 @@
 int tfs_undo_place(const char *save, const struct tfs_undo_options *options, bool make,
                    char **place, struct tfs_error *err);
 
-/* Removes the oldest of all versions beside `place` until no more than so many bytes are kept, or
- * one version. */
-void tfs_undo_limit(const char *place, uint64_t bytes);
+/* Removes the oldest of all versions of all saves, of which this is one, until no more than so many
+ * bytes are kept, or one version. */
+void tfs_undo_limit(const char *version, uint64_t bytes);
 /* Makes durable which names are in the directory of a version, below it, and above it. */
 void tfs_undo_sync(const char *version);
 
@@ -55,8 +55,6 @@ char *tfs_undo_target(const char *save, const char *path);
 /* NULL: of no file. */
 struct tfs_undo_mark tfs_undo_mark_of(const struct stat *st);
 bool tfs_undo_mark_same(struct tfs_undo_mark a, struct tfs_undo_mark b);
-/* Was there a file to be kept? */
-bool tfs_undo_was_there(const struct tfs_undo_file *file);
 /* Is what was kept in the place of the file? */
 bool tfs_undo_is_back(const char *save, const struct tfs_undo_file *file);
 #endif
