@@ -336,7 +336,7 @@ int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *n
 
     if (inode == NULL)
         return -ENOMEM;
-    struct tfs_scratch *scratch = inode->scratch;
+    struct tfs_scratch *scratch = inode->scratch, *none;
     scratch->mode = owner->st.st_mode & 07777;
     scratch->uid = owner->st.st_uid;
     scratch->gid = owner->st.st_gid;
@@ -345,7 +345,7 @@ int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *n
     if (result == 0 && scratch->bytes.size > 0)
         memcpy(scratch->bytes.data, target, scratch->bytes.size);
     if (result == 0)
-        result = tfs_link_add(&s->scratch_tree, parent, name, scratch);
+        result = tfs_link_put(&s->scratch_tree, scratch, parent, name, &none);
     if (result < 0)
         tfs_inode_drop(&s->inodes, inode);
     else

@@ -22,12 +22,12 @@ static struct tfs_inode *make_node(struct tfs_rejected *q, enum tfs_scratch_kind
 
     if (inode == NULL)
         return NULL;
-    struct tfs_scratch *scratch = inode->scratch;
+    struct tfs_scratch *scratch = inode->scratch, *none;
     scratch->mode = mode;
     scratch->uid = q->st.st_uid;
     scratch->gid = q->st.st_gid;
     scratch->atime = scratch->mtime = scratch->ctime = tfs_views_now(q->views);
-    if (tfs_link_add(q->inodes->scratch_tree, parent, name, scratch) == 0)
+    if (tfs_link_put(q->inodes->scratch_tree, scratch, parent, name, &none) == 0)
         return inode;
     tfs_inode_drop(q->inodes, inode);
     return NULL;

@@ -253,7 +253,7 @@ static int scratch_to_scratch(struct tfs_session *s, struct renaming *r)
         result = may_replace(s, r, directory);
     if (result < 0)
         return result;
-    result = tfs_link_move(&s->scratch_tree, scratch, r->new_parent, r->new_name, &replaced);
+    result = tfs_link_put(&s->scratch_tree, scratch, r->new_parent, r->new_name, &replaced);
     if (result < 0)
         return result;
     drop_replaced(s, replaced);
@@ -269,7 +269,7 @@ static int leave_schema(struct tfs_session *s, struct renaming *r, struct tfs_sc
     int result = tfs_names_hide(&s->names, node, TFS_HIDING_PASSES);
 
     if (result == 0)
-        result = tfs_link_replace(&s->scratch_tree, r->new_parent, r->new_name, copy, &replaced);
+        result = tfs_link_put(&s->scratch_tree, copy, r->new_parent, r->new_name, &replaced);
     if (result < 0) {
         tfs_names_show(&s->names, node);
         return result;

@@ -1,6 +1,6 @@
 /*
- * Scratch files and their names: see scratch.h. The names of a directory are in two trees of
- * tsearch(3), by name and by serial.
+ * Scratch files and their names: see scratch.h. All names are in two trees of tsearch(3), by name
+ * and by serial, where those of one directory lie side by side.
  */
 #include "fs/session/scratch.h"
 
@@ -8,12 +8,6 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The names of one directory. */
-struct scratch_names {
-    void *by_name, *by_serial;
-    size_t count;
-};
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -85,36 +79,44 @@ void tfs_scratch_fill(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch
     count(tree, scratch, scratch->bytes.size, 0);
 }
 
-/* ---- names of one directory ------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static int compare_parents(const struct tfs_link *a, const struct tfs_link *b)
+{
+    return (a->parent > b->parent) - (a->parent < b->parent);
+}
 
 /* The tree functions give the key first. */
 static int compare_names(const void *key, const void *at)
 {
-    return strcmp(((const struct tfs_link *)key)->name, ((const struct tfs_link *)at)->name);
+    const struct tfs_link *a = key, *b = at;
+    const int parents = compare_parents(a, b);
+
+    return parents != 0 ? parents : strcmp(a->name, b->name);
 }
 
 static int compare_serials(const void *key, const void *at)
 {
     const struct tfs_link *a = key, *b = at;
+    const int parents = compare_parents(a, b);
 
-    return (a->serial > b->serial) - (a->serial < b->serial);
+    return parents != 0 ? parents : (a->serial > b->serial) - (a->serial < b->serial);
 }
 
 /* A search that never ends at a link, and notes the last one that is not before the key: the way
  * down the tree passes the first of them. */
 struct seeking {
-    uint64_t serial;
+    struct tfs_link from;
     struct tfs_link *found;
 };
 
 static int compare_seeking(const void *key, const void *at)
 {
     struct seeking *seeking = (struct seeking *)key;
-    const struct tfs_link *link = at;
 
-    if (link->serial < seeking->serial)
+    if (compare_serials(&seeking->from, at) > 0)
         return 1;
-    seeking->found = (struct tfs_link *)link;
+    seeking->found = (struct tfs_link *)at;
     return -1;
 }
 
@@ -123,45 +125,6 @@ static void keep(void *link)
     (void)link;
 }
 
-static void free_names(struct scratch_names *names)
-{
-    tdestroy(names->by_serial, keep);
-    tdestroy(names->by_name, free);
-    free(names);
-}
-
-/* NULL without memory, and nothing has changed. */
-static struct tfs_link *add_name(struct scratch_names *names, const char *name, uint64_t serial)
-{
-    size_t size = strlen(name) + 1;
-    struct tfs_link *link = malloc(sizeof(*link) + size);
-
-    if (link == NULL)
-        return NULL;
-    *link = (struct tfs_link){serial, NULL, memcpy(link + 1, name, size)};
-    if (tsearch(link, &names->by_name, compare_names) == NULL)
-        goto no_memory;
-    if (tsearch(link, &names->by_serial, compare_serials) == NULL) {
-        tdelete(link, &names->by_name, compare_names);
-        goto no_memory;
-    }
-    names->count++;
-    return link;
-no_memory:
-    free(link);
-    return NULL;
-}
-
-static void remove_name(struct scratch_names *names, struct tfs_link *link)
-{
-    tdelete(link, &names->by_name, compare_names);
-    tdelete(link, &names->by_serial, compare_serials);
-    names->count--;
-    free(link);
-}
-
-/* ---- names ----------------------------------------------------------------------------------- */
-
 void tfs_scratch_tree_init(struct tfs_scratch_tree *tree, uint64_t limit)
 {
     *tree = (struct tfs_scratch_tree){.limit = limit};
@@ -169,24 +132,15 @@ void tfs_scratch_tree_init(struct tfs_scratch_tree *tree, uint64_t limit)
 
 void tfs_scratch_tree_release(struct tfs_scratch_tree *tree)
 {
-    struct tfs_map_cell cell;
-
-    for (size_t at = 0; tfs_map_next(&tree->names, &at, &cell);)
-        free_names(cell.value);
-    tfs_map_release(&tree->names);
-}
-
-static struct scratch_names *names_in(const struct tfs_scratch_tree *tree, uint64_t parent)
-{
-    return tfs_map_find(&tree->names, parent);
+    tdestroy(tree->by_serial, keep);
+    tdestroy(tree->by_name, free);
 }
 
 struct tfs_link *tfs_link_find(const struct tfs_scratch_tree *tree, uint64_t parent,
                                const char *name)
 {
-    const struct scratch_names *names = names_in(tree, parent);
-    const struct tfs_link key = {.name = name};
-    struct tfs_link **found = names != NULL ? tfind(&key, &names->by_name, compare_names) : NULL;
+    const struct tfs_link key = {.parent = parent, .name = name};
+    struct tfs_link **found = tfind(&key, &tree->by_name, compare_names);
 
     return found != NULL ? *found : NULL;
 }
@@ -194,132 +148,80 @@ struct tfs_link *tfs_link_find(const struct tfs_scratch_tree *tree, uint64_t par
 struct tfs_link *tfs_link_from(const struct tfs_scratch_tree *tree, uint64_t parent,
                                uint64_t serial)
 {
-    const struct scratch_names *names = names_in(tree, parent);
-    struct seeking seeking = {serial, NULL};
+    struct seeking seeking = {.from = {.parent = parent, .serial = serial}};
 
-    if (names != NULL)
-        (void)tfind(&seeking, &names->by_serial, compare_seeking);
-    return seeking.found;
+    (void)tfind(&seeking, &tree->by_serial, compare_seeking);
+    return seeking.found != NULL && seeking.found->parent == parent ? seeking.found : NULL;
 }
 
 bool tfs_scratch_tree_is_empty(const struct tfs_scratch_tree *tree, uint64_t parent)
 {
-    return names_in(tree, parent) == NULL;
+    return tfs_link_from(tree, parent, 0) == NULL;
 }
 
-static struct scratch_names *make_names(struct tfs_scratch_tree *tree, uint64_t parent)
+/* A link that is nobody's yet; NULL without memory, and nothing has changed. */
+static struct tfs_link *add_link(struct tfs_scratch_tree *tree, uint64_t parent, const char *name)
 {
-    struct scratch_names *names = names_in(tree, parent);
+    const size_t size = strlen(name) + 1;
+    struct tfs_link *link = malloc(sizeof(*link) + size);
 
-    if (names != NULL)
-        return names;
-    names = calloc(1, sizeof(*names));
-    if (names != NULL && tfs_map_set(&tree->names, parent, names) < 0) {
-        free(names);
-        return NULL;
-    }
-    return names;
-}
-
-/* link: NULL: there is none to remove. */
-static void remove_link(struct tfs_scratch_tree *tree, uint64_t parent, struct scratch_names *names,
-                        struct tfs_link *link)
-{
-    if (link != NULL)
-        remove_name(names, link);
-    if (names->count > 0)
-        return;
-    tfs_map_remove(&tree->names, parent);
-    free_names(names);
-}
-
-/* A link that is nobody's yet; NULL without memory. */
-static struct tfs_link *new_link(struct tfs_scratch_tree *tree, uint64_t parent, const char *name)
-{
-    struct scratch_names *names = make_names(tree, parent);
-
-    if (names == NULL)
-        return NULL;
-    struct tfs_link *link = add_name(names, name, tree->next_serial++);
     if (link == NULL)
-        remove_link(tree, parent, names, NULL);
+        return NULL;
+    *link = (struct tfs_link){parent, tree->next_serial++, NULL, memcpy(link + 1, name, size)};
+    if (tsearch(link, &tree->by_name, compare_names) == NULL)
+        goto no_memory;
+    if (tsearch(link, &tree->by_serial, compare_serials) == NULL) {
+        tdelete(link, &tree->by_name, compare_names);
+        goto no_memory;
+    }
     return link;
+no_memory:
+    free(link);
+    return NULL;
 }
 
-static void give_link(struct tfs_scratch_tree *tree, uint64_t parent, struct tfs_link *link,
+static void give_link(struct tfs_scratch_tree *tree, struct tfs_link *link,
                       struct tfs_scratch *scratch)
 {
     count(tree, scratch, TFS_SCRATCH_COST, 0);
     link->scratch = scratch;
     scratch->link = link;
-    scratch->parent = parent;
+    scratch->parent = link->parent;
 }
 
-/* The link is nobody's then. Returns the names of its directory. */
-static struct scratch_names *take_link(struct tfs_scratch_tree *tree, struct tfs_link *link)
+/* The link is nobody's then. */
+static void take_link(struct tfs_scratch_tree *tree, struct tfs_link *link)
 {
-    struct tfs_scratch *scratch = link->scratch;
-    struct scratch_names *names = names_in(tree, scratch->parent);
-
-    count(tree, scratch, 0, TFS_SCRATCH_COST);
+    count(tree, link->scratch, 0, TFS_SCRATCH_COST);
+    link->scratch->link = NULL;
     link->scratch = NULL;
-    scratch->link = NULL;
-    return names;
 }
 
-int tfs_link_add(struct tfs_scratch_tree *tree, uint64_t parent, const char *name,
-                 struct tfs_scratch *scratch)
+int tfs_link_put(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch, uint64_t parent,
+                 const char *name, struct tfs_scratch **replaced)
 {
-    if (is_capped(scratch) && TFS_SCRATCH_COST > tfs_scratch_left(tree))
-        return -ENOSPC;
-    struct tfs_link *link = new_link(tree, parent, name);
-    if (link == NULL)
-        return -ENOMEM;
-    give_link(tree, parent, link, scratch);
-    return 0;
-}
-
-int tfs_link_replace(struct tfs_scratch_tree *tree, uint64_t parent, const char *name,
-                     struct tfs_scratch *scratch, struct tfs_scratch **replaced)
-{
-    struct tfs_link *link = tfs_link_find(tree, parent, name);
-    struct tfs_scratch *old = link != NULL ? link->scratch : NULL;
-
-    if (link == NULL) {
-        int result = tfs_link_add(tree, parent, name, scratch);
-        if (result < 0)
-            return result;
-    } else {
-        take_link(tree, link);
-        give_link(tree, parent, link, scratch);
-    }
-    *replaced = old;
-    return 0;
-}
-
-int tfs_link_move(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch, uint64_t new_parent,
-                  const char *new_name, struct tfs_scratch **replaced)
-{
-    const uint64_t parent = scratch->parent;
-    struct tfs_link *old = scratch->link, *link = tfs_link_find(tree, new_parent, new_name);
+    struct tfs_link *old = scratch->link, *link = tfs_link_find(tree, parent, name);
 
     *replaced = link != NULL ? link->scratch : NULL;
+    if (link == NULL && old == NULL && is_capped(scratch) &&
+        TFS_SCRATCH_COST > tfs_scratch_left(tree))
+        return -ENOSPC;
     if (link == NULL)
-        link = new_link(tree, new_parent, new_name);
+        link = add_link(tree, parent, name);
     if (link == NULL)
         return -ENOMEM;
     if (*replaced != NULL)
         take_link(tree, link);
-    struct scratch_names *names = take_link(tree, old);
-    give_link(tree, new_parent, link, scratch);
-    remove_link(tree, parent, names, old);
+    if (old != NULL)
+        tfs_link_remove(tree, old);
+    give_link(tree, link, scratch);
     return 0;
 }
 
 void tfs_link_remove(struct tfs_scratch_tree *tree, struct tfs_link *link)
 {
-    const uint64_t parent = link->scratch->parent;
-    struct scratch_names *names = take_link(tree, link);
-
-    remove_link(tree, parent, names, link);
+    take_link(tree, link);
+    tdelete(link, &tree->by_name, compare_names);
+    tdelete(link, &tree->by_serial, compare_serials);
+    free(link);
 }

@@ -10,16 +10,15 @@
 #define TFS_FS_SESSION_SCRATCH_H
 
 #include "base/buf.h"
-#include "base/map.h"
 
 #include <sys/stat.h>
 #include <time.h>
 
 /* All names of scratch files, and how much they are. */
 struct tfs_scratch_tree {
-    struct tfs_map names; /* directory id -> its names (scratch.c) */
-    uint64_t used, limit; /* bytes of scratch */
-    uint64_t uncapped;    /* the same of files with TFS_SCRATCH_UNCAPPED */
+    void *by_name, *by_serial; /* tsearch(3): struct tfs_link, by directory first */
+    uint64_t used, limit;      /* bytes of scratch */
+    uint64_t uncapped;         /* the same of files with TFS_SCRATCH_UNCAPPED */
     uint64_t next_serial;
 };
 
@@ -74,6 +73,7 @@ uint64_t tfs_scratch_left(const struct tfs_scratch_tree *tree);
 
 /* Stays where it is until it is removed. */
 struct tfs_link {
+    uint64_t parent; /* id of the directory */
     uint64_t serial; /* its place in a listing: a listing goes on behind a name whether or not that
                       * is still there */
     struct tfs_scratch *scratch;
@@ -86,16 +86,11 @@ struct tfs_link *tfs_link_find(const struct tfs_scratch_tree *tree, uint64_t par
 struct tfs_link *tfs_link_from(const struct tfs_scratch_tree *tree, uint64_t parent,
                                uint64_t serial);
 bool tfs_scratch_tree_is_empty(const struct tfs_scratch_tree *tree, uint64_t parent);
-/* A name that is free: 0, -ENOSPC, -ENOMEM. */
-int tfs_link_add(struct tfs_scratch_tree *tree, uint64_t parent, const char *name,
-                 struct tfs_scratch *scratch);
-/* A name that may be another file's, *replaced, which then has none; NULL: it was free. */
-int tfs_link_replace(struct tfs_scratch_tree *tree, uint64_t parent, const char *name,
-                     struct tfs_scratch *scratch, struct tfs_scratch **replaced);
-/* Gives a file that has a name another one, in the place of a file that has it now, *replaced. 0 or
- * -ENOMEM, and nothing is done. */
-int tfs_link_move(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch, uint64_t new_parent,
-                  const char *new_name, struct tfs_scratch **replaced);
+/* Gives a file this name: in the place of another file that has it, *replaced, which then has none
+ * (NULL: it was free), and of the other name that the file had, if any. 0, -ENOSPC or -ENOMEM, and
+ * nothing is done. */
+int tfs_link_put(struct tfs_scratch_tree *tree, struct tfs_scratch *scratch, uint64_t parent,
+                 const char *name, struct tfs_scratch **replaced);
 /* Takes the name away; the file stays. */
 void tfs_link_remove(struct tfs_scratch_tree *tree, struct tfs_link *link);
 
