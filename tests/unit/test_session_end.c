@@ -90,7 +90,7 @@ START_TEST(session_end_names_what_is_lost_but_hidden_files_and_backups)
     ck_assert_int_eq(put("old/text.txt", "gone"), 0);
     ck_assert_int_eq(rename_path("chunks/1_0_0/part/note.txt", "chunks/1_0_0/note~"), 0);
     ck_assert_int_eq(tfs_session_finish(session), 0);
-    ck_assert_str_eq(tfs_session_left(session), "old (1 file) is not kept");
+    ck_assert_str_eq(tfs_session_left(session), "old/text.txt is not kept");
     ck_assert_str_eq(fake_blob(save->doc, 1), "one|note");
     ck_assert(is_nothing_beside_the_save());
 }

@@ -378,62 +378,6 @@ static void release_all(struct tfs_session *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Behind what is in `out`. */
-static void add_path(struct tfs_session *s, const struct tfs_inode *inode, struct tfs_buf *out)
-{
-    struct tfs_buf path = {0};
-
-    tfs_ops_path(s, inode->id, &path);
-    tfs_buf_add_span(out, tfs_buf_span(&path));
-    out->failed = out->failed || path.failed;
-    tfs_buf_release(&path);
-}
-
-/* Programs leave hidden files and backups, and nobody misses them. */
-static bool is_missed(const struct tfs_inode *inode)
-{
-    const char *name = inode->scratch->link->name;
-
-    return name[0] != '.' && name[strlen(name) - 1] != '~';
-}
-
-/* The next scratch file or directory of users: start with *at = 0; NULL: there is no more. */
-static const struct tfs_inode *next_scratch(const struct tfs_session *s, size_t *at)
-{
-    const unsigned ours = TFS_SCRATCH_CONTROL | TFS_SCRATCH_UNCAPPED;
-    struct tfs_map_cell cell;
-
-    while (tfs_map_next(&s->inodes.inodes, at, &cell)) {
-        const struct tfs_inode *inode = cell.value;
-        if (inode->scratch != NULL && inode->scratch->link != NULL &&
-            (inode->scratch->flags & ours) == 0)
-            return inode;
-    }
-    return NULL;
-}
-
-/* The highest scratch directory that it lies in, or itself. */
-static const struct tfs_inode *topmost(const struct tfs_session *s, const struct tfs_inode *inode)
-{
-    const struct tfs_inode *above = inode;
-
-    for (; above != NULL && above->scratch != NULL && above->scratch->link != NULL;
-         above = tfs_inode_find(&s->inodes, inode->scratch->parent))
-        inode = above;
-    return inode;
-}
-
-/* How many files go with it. */
-static size_t count_lost(struct tfs_session *s, const struct tfs_inode *top)
-{
-    const struct tfs_inode *inode;
-    size_t count = 0;
-
-    for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;)
-        count += inode->scratch->kind != TFS_SCRATCH_DIRECTORY && topmost(s, inode) == top;
-    return count;
-}
-
 /* For `umount`, behind what there is to be said already. `new`: nobody has heard of it. */
 static void say_left(struct tfs_session *s, const char *sentence, bool new)
 {
@@ -454,15 +398,10 @@ struct naming {
     size_t named, more;
 };
 
-static bool names_full(const struct naming *n)
-{
-    return n->named == NAMED_MAX || n->names.size > PATH_MAX;
-}
-
 /* Is there room for one more? It is to be added then. */
 static bool names_next(struct naming *n)
 {
-    if (names_full(n)) {
+    if (n->named == NAMED_MAX || n->names.size > PATH_MAX) {
         n->more++;
         return false;
     }
@@ -485,23 +424,37 @@ static void say_names(struct tfs_session *s, struct naming *n, const char *is, c
     tfs_buf_release(&n->names);
 }
 
-/* Scratch files that go with the mount, in one line, also for `terrainfs umount`: of a directory
- * its name and their number. */
+/* Programs leave hidden files and backups, and nobody misses them. */
+static bool is_missed(const struct tfs_buf *path)
+{
+    const char *text = (const char *)path->data;
+
+    return !path->failed && text[0] != '.' && strstr(text, "/.") == NULL &&
+           text[strlen(text) - 1] != '~';
+}
+
+static void tell_lost(struct tfs_session *s, const struct tfs_scratch *scratch, struct naming *n)
+{
+    struct tfs_buf path = {0};
+
+    tfs_ops_path(s, scratch->id, &path);
+    tfs_buf_u8(&path, 0);
+    if (is_missed(&path) && names_next(n))
+        tfs_buf_add_text(&n->names, (const char *)path.data);
+    tfs_buf_release(&path);
+}
+
+/* Scratch files that go with the mount, in one line, also for `terrainfs umount`. */
 static void tell_scratch(struct tfs_session *s)
 {
-    const struct tfs_inode *inode;
+    struct tfs_map_cell cell;
     struct naming n = {.named = 0};
 
-    for (size_t at = 0; (inode = next_scratch(s, &at)) != NULL;) {
-        const bool directory = inode->scratch->kind == TFS_SCRATCH_DIRECTORY;
-        if (topmost(s, inode) != inode || !is_missed(inode))
-            continue;
-        const size_t lost = names_full(&n) ? 1 : count_lost(s, inode);
-        if (lost == 0 || !names_next(&n))
-            continue;
-        add_path(s, inode, &n.names);
-        if (directory)
-            tfs_buf_printf(&n.names, " (%zu file%s)", lost, lost == 1 ? "" : "s");
+    for (size_t at = 0; tfs_map_next(&s->inodes.inodes, &at, &cell);) {
+        const struct tfs_scratch *scratch = ((const struct tfs_inode *)cell.value)->scratch;
+        if (scratch != NULL && scratch->link != NULL && scratch->kind != TFS_SCRATCH_DIRECTORY &&
+            (scratch->flags & TFS_SCRATCH_OURS) == 0)
+            tell_lost(s, scratch, &n);
     }
     say_names(s, &n, " is not kept", " are not kept", 0);
 }
