@@ -354,12 +354,6 @@ int tfs_session_symlink(struct tfs_session *s, uint64_t parent, const char *name
     return run(s, &c);
 }
 
-int tfs_session_link(struct tfs_session *s, uint64_t parent, const char *name)
-{
-    tfs_ops_told(s, parent, name, -EMLINK, NULL);
-    return -EPERM;
-}
-
 int tfs_session_readlink(struct tfs_session *s, uint64_t id, char **target)
 {
     pthread_mutex_lock(&s->lock);

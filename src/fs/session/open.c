@@ -171,7 +171,7 @@ int tfs_session_open_file(struct tfs_session *s, uint64_t id, int flags, struct 
                           bool *keep)
 {
     struct opening o = {.id = id, .flags = flags, .keep = keep};
-    int result = tfs_ops_told(s, id, NULL, tfs_ops_run_as_read(s, NULL, try_open, &o), NULL);
+    int result = tfs_ops_run_as_read(s, NULL, try_open, &o);
 
     if (result == 0)
         *handle = o.handle;
@@ -522,11 +522,6 @@ static int try_setattr(struct tfs_session *s, void *call, struct tfs_need *need)
     return result;
 }
 
-static int set(struct tfs_session *s, struct setting *c)
-{
-    return tfs_ops_told(s, c->id, NULL, tfs_ops_run_as_read(s, c->handle, try_setattr, c), NULL);
-}
-
 /* ---- truncate(2) by name --------------------------------------------------------------------- */
 
 /* A handle that is opened, cut and closed. */
@@ -563,7 +558,7 @@ static int truncate_by_name(struct tfs_session *s, const struct setting *c, stru
         free(t);
         return result;
     }
-    result = set(s, &t->setting);
+    result = tfs_ops_run_as_read(s, t->setting.handle, try_setattr, &t->setting);
     if (result < 0)
         end_truncating(t, result, NULL);
     else
@@ -584,7 +579,7 @@ void tfs_session_setattr(struct tfs_session *s, uint64_t id, struct tfs_handle *
         if (result == 0)
             return;
     } else if (result == 0) {
-        result = set(s, &c);
+        result = tfs_ops_run_as_read(s, handle, try_setattr, &c);
     }
     reply.done(reply.arg, result, result == 0 ? &c.attr : NULL);
 }

@@ -464,9 +464,8 @@ static void path_of_file(struct tfs_session *s, const struct tfs_node *file, str
     tfs_buf_u8(path, 0);
 }
 
-/* A line for errors.log, and a message if people are to hear at once. */
-static void log_line(struct tfs_session *s, const struct tfs_error *err, const char *path,
-                     bool message)
+/* A line for errors.log, and a message. */
+static void log_line(struct tfs_session *s, const struct tfs_error *err, const char *path)
 {
     char text[TFS_ERROR_TEXT + 1024], line[2 * sizeof(text)];
 
@@ -475,8 +474,7 @@ static void log_line(struct tfs_session *s, const struct tfs_error *err, const c
     pthread_mutex_lock(&s->lock);
     tfs_rejected_log(&s->rejected, line);
     pthread_mutex_unlock(&s->lock);
-    if (message)
-        tfs_ops_message(s, "%s", line);
+    tfs_ops_message(s, "%s", line);
 }
 
 void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
@@ -488,7 +486,7 @@ void tfs_ops_log_node(struct tfs_session *s, const struct tfs_error *err,
     path_of_file(s, file, &path);
     pthread_mutex_unlock(&s->lock);
     /* The root of all has no name. */
-    log_line(s, err, path.size > 1 && !path.failed ? (const char *)path.data : NULL, true);
+    log_line(s, err, path.size > 1 && !path.failed ? (const char *)path.data : NULL);
     tfs_buf_release(&path);
 }
 
@@ -522,43 +520,20 @@ void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_node *file)
     tfs_buf_release(&path);
 }
 
-/* NULL: programs ask for what this number answers, and go on. */
-static const char *sentence_of(int result)
-{
-    switch (result) {
-    case -EPERM:
-        return "this name is a fixed one of the tree: it is not made, moved or removed";
-    case -EMLINK:
-        return "a file has one name here: copy it, or make a symbolic link to it";
-    case -EACCES:
-        return "this file is for reading only";
-    case -EROFS:
-        return "this save is read-only, info.txt says why";
-    default:
-        return NULL;
-    }
-}
-
 int tfs_ops_told(struct tfs_session *s, uint64_t id, const char *name, int result,
                  const struct tfs_error *why)
 {
-    const bool told = why != NULL && why->code != 0;
-    struct tfs_error err = {0};
     struct tfs_buf path = {0};
 
-    if (!told && sentence_of(result) == NULL)
+    if (why->code == 0)
         return result;
-    if (!told)
-        tfs_fail(&err, result, "%s", sentence_of(result));
     pthread_mutex_lock(&s->lock);
     tfs_ops_path(s, id, &path);
     pthread_mutex_unlock(&s->lock);
-    if (name != NULL) {
-        tfs_buf_add_text(&path, path.size > 0 ? "/" : "");
-        tfs_buf_add_text(&path, name);
-    }
+    tfs_buf_add_text(&path, path.size > 0 ? "/" : "");
+    tfs_buf_add_text(&path, name);
     tfs_buf_u8(&path, 0);
-    log_line(s, told ? why : &err, path.failed ? name : (const char *)path.data, told);
+    log_line(s, why, path.failed ? name : (const char *)path.data);
     tfs_buf_release(&path);
     return result;
 }

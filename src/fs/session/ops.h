@@ -225,9 +225,8 @@ void tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file,
  * save says already mends nothing: vim writes the old one back when a write fails. */
 void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_node *file);
 
-/* What a call ended with goes to errors.log if it was refused: with the sentence of `why`, which is
- * a message too; else, of EPERM, EMLINK, EACCES and EROFS, with a sentence for the number. About
- * the name in the directory `id`, or `id` itself for NULL. Take the lock. Return `result`. */
+/* The sentence of `why`, if there is one, goes to errors.log and is a message: about the name in the
+ * directory `id`. Takes the lock. Returns `result`. */
 int tfs_ops_told(struct tfs_session *s, uint64_t id, const char *name, int result,
                  const struct tfs_error *why);
 

@@ -411,7 +411,7 @@ void tfs_session_rename(struct tfs_session *s, uint64_t parent, const char *name
                          .reply = reply};
     int result = tfs_ops_run(s, try_rename, &r);
 
-    bool about_new = r.about_new || result == -EACCES;
-    tfs_ops_told(s, about_new ? new_parent : parent, about_new ? new_name : name, result, &r.err);
+    tfs_ops_told(s, r.about_new ? new_parent : parent, r.about_new ? new_name : name, result,
+                 &r.err);
     tfs_reply_now(reply, result);
 }

@@ -113,8 +113,6 @@ int tfs_session_unlink(struct tfs_session *session, uint64_t parent, const char 
 void tfs_session_rename(struct tfs_session *session, uint64_t parent, const char *name,
                         uint64_t new_parent, const char *new_name, bool no_replace,
                         struct tfs_reply reply);
-/* Hard links are refused. */
-int tfs_session_link(struct tfs_session *session, uint64_t parent, const char *name);
 int tfs_session_symlink(struct tfs_session *session, uint64_t parent, const char *name,
                         const char *target, uid_t uid, gid_t gid, struct tfs_attr *attr);
 /* The target, malloc'ed. */
