@@ -548,14 +548,7 @@ static bool give_schema(struct listing *l)
     return l->result == 0;
 }
 
-/* Is .terrainfs listed? Trees of a set of files are for tar and rsync --delete, which would take it
- * along or away. */
-static bool shows_control(const struct tfs_session *s)
-{
-    return tfs_rejected_has_lines(&s->rejected) &&
-           tfs_chosen_all(s->branches[0].save->options.views);
-}
-
+/* .terrainfs is not listed: tar and rsync --delete would take it along or away. */
 static void give_scratch(struct listing *l)
 {
     struct tfs_session *s = l->s;
@@ -563,7 +556,7 @@ static void give_scratch(struct listing *l)
     const struct tfs_link *link;
 
     for (; (link = tfs_link_from(&s->scratch_tree, l->id, from)) != NULL; from = link->serial + 1) {
-        if (link->scratch == s->rejected.control->scratch && !shows_control(s))
+        if (link->scratch == s->rejected.control->scratch)
             continue;
         if (!give_entry(l, link->name, SCRATCH + link->serial + 1, link->scratch->id,
                         link->scratch->kind))

@@ -51,12 +51,7 @@ int tfs_rejected_init(struct tfs_rejected *q)
     q->log = control_node(q, TFS_SCRATCH_FILE, q->control, "errors.log");
     q->status = control_node(q, TFS_SCRATCH_FILE, q->control, "status");
     q->dir = control_node(q, TFS_SCRATCH_DIRECTORY, q->control, "rejected");
-    /* None of it is the user's: git does not see it. */
-    struct tfs_inode *ignore = control_node(q, TFS_SCRATCH_FILE, q->control, ".gitignore");
-    if (ignore == NULL || q->log == NULL || q->status == NULL || q->dir == NULL)
-        return -ENOMEM;
-    tfs_buf_add_text(&ignore->scratch->bytes, "*\n");
-    return ignore->scratch->bytes.failed ? -ENOMEM : 0;
+    return q->log == NULL || q->status == NULL || q->dir == NULL ? -ENOMEM : 0;
 }
 
 int tfs_rejected_add_file(struct tfs_rejected *q, const char *name, struct tfs_span bytes)
@@ -82,19 +77,6 @@ static void trim_log(struct tfs_buf *log)
     log->size = rest;
 }
 
-bool tfs_rejected_has_lines(const struct tfs_rejected *q)
-{
-    return q->log->scratch->bytes.size > 0;
-}
-
-/* The first line: the root lists .terrainfs now. */
-static void show_control(struct tfs_rejected *q)
-{
-    const struct tfs_node root = TFS_NODE_ROOT;
-
-    tfs_views_bump(q->views, tfs_node_id(&root));
-}
-
 void tfs_rejected_log(struct tfs_rejected *q, const char *line)
 {
     struct tfs_scratch *scratch = q->log->scratch;
@@ -102,8 +84,6 @@ void tfs_rejected_log(struct tfs_rejected *q, const char *line)
     char time[32];
     struct tm tm;
 
-    if (log->size == 0)
-        show_control(q);
     scratch->mtime = scratch->ctime = tfs_views_now(q->views);
     localtime_r(&scratch->mtime.tv_sec, &tm);
     strftime(time, sizeof(time), " (%Y-%m-%d %H:%M:%S)\n", &tm);

@@ -31,8 +31,6 @@ int tfs_rejected_add_file(struct tfs_rejected *q, const char *name, struct tfs_s
 /* A line for errors.log, without control characters; the time is added. Editors take a line as
  * file:line:column: sentence, so the time comes last. */
 void tfs_rejected_log(struct tfs_rejected *q, const char *line);
-/* Is there any? Then .terrainfs is listed. */
-bool tfs_rejected_has_lines(const struct tfs_rejected *q);
 
 /* Puts a rejected document aside, in the place of an older one. Where there is no room for it, or
  * it is too large to be had at all (NULL), the log says so, and where there is no older one an
