@@ -109,13 +109,6 @@ static int set_rw(struct tfs_mount_options *o, const char *value, struct tfs_err
     return 0;
 }
 
-static int set_remount(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
-{
-    (void)value, (void)err;
-    o->remount = true;
-    return 0;
-}
-
 static int set_upgrade(struct tfs_mount_options *o, const char *value, struct tfs_error *err)
 {
     (void)value, (void)err;
@@ -273,7 +266,6 @@ static const struct own_option {
     {"backup", MAYBE_VALUE, false, set_backup, "backup[=DIR|no]",
      "keep databases for undo too; keep all in DIR; keep nothing (no)", 0},
     {"ro", NO_VALUE, true, set_ro, "ro", "mount read-only", 0},
-    {"remount", NO_VALUE, true, set_remount, "remount,ro", "make an existing mount read-only", 0},
     {"rw", NO_VALUE, true, set_rw, "rw", "mount for reading and writing (default)", 0},
     {"commit", VALUE, true, set_commit, "commit=WHEN",
      "auto (default): close() returns when the save or, in a burst of\n"
@@ -366,6 +358,7 @@ static const struct no_option gone[] = {
                 "~/.local/state/terrainfs"},
     {"strict-names", "new names are stored and told: look at .terrainfs/errors.log or what put and "
                      "import print"},
+    {"remount", "`mount -i -o remount,ro MOUNTPOINT` makes a mount read-only"},
 };
 
 static int check_no_option(const struct no_option *table, size_t count, const char *how,

@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -223,7 +222,6 @@ static int mount_session(struct mounting *m, struct tfs_error *err)
                         "cannot be mounted, because /dev/fuse cannot be used: %s; \"terrainfs "
                         "export\" and \"terrainfs import\" work without it",
                         strerror(errno));
-    tfs_mountpoint_warn_of_hidden(&m->point);
     if (tfs_fuse_mount(m->fuse, m->session, m->point.path, err) < 0)
         return err->code;
     tfs_mountpoint_taken(&m->point);
@@ -414,33 +412,9 @@ static int await_child(pid_t child, int ready, const char *mountpoint_name)
     return status;
 }
 
-/* The kernel refuses it while a file is open for writing. */
-static int remount(const char *mountpoint)
-{
-    const unsigned long flags = MS_REMOUNT | MS_RDONLY | MS_NOEXEC | MS_NOSUID | MS_NODEV;
-    struct tfs_error err = {0};
-    struct tfs_mounted top = {0};
-    char *path = realpath(mountpoint, NULL);
-
-    if (path == NULL || tfs_mounted_at(path, &top) <= 0 || !tfs_mounted_is_ours(&top))
-        tfs_fail(&err, -ENOENT, "this is not a mount of terrainfs");
-    else if (mount("none", path, NULL, flags, NULL) < 0)
-        tfs_fail_errno(&err, "cannot be made read-only");
-    tfs_mounted_release(&top);
-    free(path);
-    return err.code == 0 ? TFS_STATUS_DONE : complain(&err, mountpoint);
-}
-
 int tfs_mount(const struct tfs_mount_options *options, const struct tfs_open_options *open,
               const char *save, const char *mountpoint)
 {
-    if (options->remount && options->read_only)
-        return remount(mountpoint);
-    if (options->remount) {
-        say("only remount,ro can be done: unmount, and mount as you want it");
-        return TFS_STATUS_USAGE;
-    }
-
     struct mounting m = {.options = options,
                          .open = open,
                          .save_name = save,

@@ -14,7 +14,6 @@ struct tfs_mount_options {
     bool foreground; /* -f */
     bool debug;      /* -d; it stays in the foreground too */
     bool read_only;  /* -o ro */
-    bool remount;    /* an existing mount is made read-only, and nothing is mounted */
     unsigned views;  /* enum tfs_file_views; 0: all */
     bool upgrade;
     bool commit_auto;   /* commit=auto; else every close is a commit */

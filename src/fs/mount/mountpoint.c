@@ -110,18 +110,6 @@ int tfs_mountpoint_find(struct tfs_mountpoint *point, const char *save, struct t
     return 0;
 }
 
-void tfs_mountpoint_warn_of_hidden(const struct tfs_mountpoint *point)
-{
-    char text[TFS_ERROR_TEXT + PATH_MAX];
-
-    if (tfs_directory_empty(point->path) != 0)
-        return;
-    snprintf(text, sizeof(text),
-             "%s: the directory is not empty: what is in it is hidden until the save is unmounted",
-             point->name);
-    point->say(text);
-}
-
 static void unlock(struct tfs_mountpoint *point)
 {
     if (point->locked >= 0)

@@ -29,9 +29,6 @@ int tfs_mountpoint_find(struct tfs_mountpoint *point, const char *save, struct t
 int tfs_mountpoint_check(const struct tfs_mountpoint *point, const char *save,
                          struct tfs_error *err);
 
-/* Tells the user if the directory is not empty: the mount hides what is in it. */
-void tfs_mountpoint_warn_of_hidden(const struct tfs_mountpoint *point);
-
 /* We have mounted there: others see it, so the lock goes. */
 void tfs_mountpoint_taken(struct tfs_mountpoint *point);
 /* Did another program mount over our mount? */
