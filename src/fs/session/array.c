@@ -87,13 +87,13 @@ static int fail_write(struct tfs_inode *inode, int result, struct tfs_error *why
 static int fill_pages(struct tfs_session *s, struct tfs_need *need, struct tfs_open_array *array,
                       uint64_t offset, size_t size)
 {
+    const struct tfs_view base = tfs_ops_view_in(s, &array->node, array->pages->base);
     struct tfs_blob *shown;
     uint64_t page;
     int result = 0;
 
     while (result == 0 && tfs_sparse_lacks(array->pages, offset, size, &page)) {
-        result = tfs_ops_range_of(s, need, &array->node, array->pages->base, page, TFS_SPARSE_PAGE,
-                                  &shown);
+        result = tfs_ops_range(need, &base, page, TFS_SPARSE_PAGE, &shown);
         if (result < 0)
             return result;
         result = tfs_sparse_fill(array->pages, page, tfs_blob_span(shown));

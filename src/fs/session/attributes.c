@@ -37,42 +37,17 @@ static void fill_mode(struct tfs_session *s, const struct tfs_node *node, struct
     st->st_nlink = 1; /* of a directory: not counted */
 }
 
-static int find_size(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+static int find_size(struct tfs_session *s, struct tfs_need *need, const struct tfs_view *view,
                      uint64_t *size)
 {
-    struct tfs_view view = tfs_ops_view(s, node);
+    struct tfs_blob *blob = NULL;
 
-    if (tfs_store_broken(tfs_ops_branch(s, node)->store))
+    if (tfs_store_broken(tfs_ops_branch(s, &view->node)->store))
         return -EIO;
-    int result = tfs_views_size(&s->views, &view, size);
+    int result = tfs_views_size(&s->views, view, size);
     if (result != -EAGAIN || need == NULL)
         return result;
-    struct tfs_blob *blob = NULL;
-    result = tfs_ops_bytes(s, need, node, &blob, &view.stamp);
-    if (result == 0)
-        *size = blob->size;
-    tfs_blob_unref(blob);
-    return result;
-}
-
-/* The same of who reads an id: of the document that it was opened in. */
-static int find_read_size(struct tfs_session *s, struct tfs_need *need,
-                          const struct tfs_inode *inode, uint64_t *size)
-{
-    const struct tfs_node *node = &inode->node;
-    struct tfs_save *save = tfs_ops_branch(s, node)->save;
-    const struct tfs_lens *lens = tfs_node_file(save, node)->lens;
-    struct tfs_blob *blob = NULL;
-
-    if (tfs_node_exists(save, inode->doc, node) != 1)
-        return -ESTALE;
-    const int64_t counted =
-        lens->size != NULL ? lens->size(save, inode->doc, tfs_node_at(save, node)) : -1;
-    if (counted >= 0) {
-        *size = (uint64_t)counted;
-        return 0;
-    }
-    const int result = tfs_ops_bytes_of(s, need, node, inode->doc, inode->stamp, &blob);
+    result = tfs_ops_bytes(s, need, view, &blob);
     if (result == 0)
         *size = blob->size;
     tfs_blob_unref(blob);
@@ -120,8 +95,10 @@ int tfs_ops_attr_node(struct tfs_session *s, struct tfs_need *need, const struct
 
     *attr =
         (struct tfs_attr){.id = id, .changing = unborn != NULL, .lasts = !file || s->quiet_at == 0};
-    if (file && unborn == NULL)
-        result = find_size(s, need, node, &size);
+    if (file && unborn == NULL) {
+        const struct tfs_view view = tfs_ops_view(s, node);
+        result = find_size(s, need, &view, &size);
+    }
     if (result < 0)
         return result;
     if (file)
@@ -215,7 +192,8 @@ static int attr_of_file(struct tfs_session *s, struct tfs_need *need, const stru
         attr->changing = attr->changing || taken;
         return result;
     }
-    const int result = inode->array == NULL ? find_read_size(s, need, inode, &size) : 0;
+    const struct tfs_view view = tfs_ops_view_of(s, inode);
+    const int result = inode->array == NULL ? find_size(s, need, &view, &size) : 0;
     *attr = (struct tfs_attr){.id = inode->id, .changing = taken};
     fill_mode(s, &node, &attr->st);
     attr->st.st_ino = tfs_node_id(&node);

@@ -113,19 +113,17 @@ struct showing {
 static int try_shown(struct tfs_session *s, void *call, struct tfs_need *need)
 {
     struct showing *c = call;
-    const struct tfs_branch *branch = tfs_ops_branch(s, c->node);
-    uint64_t stamp;
+    const struct tfs_view view = tfs_ops_view(s, c->node);
+    const int exists = tfs_node_exists(view.save, view.doc, &view.node);
 
-    const int exists = tfs_node_exists(branch->save, tfs_store_shown(branch->store), c->node);
-    return exists == 1 ? tfs_ops_bytes(s, need, c->node, &c->blob, &stamp) : exists;
+    return exists == 1 ? tfs_ops_bytes(s, need, &view, &c->blob) : exists;
 }
 
 /* Does it say what it said when the draft began? Where that cannot be found out any more: no.
  * `shown`: NULL: it is not there. */
 static bool is_as_then(struct tfs_session *s, const struct taking *t, const struct tfs_blob *shown)
 {
-    const struct tfs_view view = {tfs_ops_branch(s, &t->node)->save, t->doc, t->then,
-                                  tfs_node_id(&t->then), TFS_STAMP_NONE};
+    const struct tfs_view view = tfs_ops_view_in(s, &t->then, t->doc);
     struct tfs_error ignored = {0};
     struct tfs_blob *then = NULL;
 

@@ -86,73 +86,26 @@ void tfs_file_take(struct tfs_session *s, struct tfs_inode *inode)
     tfs_inode_take(&s->inodes, inode);
 }
 
-/* As it is now; of a file as it is read, there. */
-static struct tfs_node node_of(struct tfs_session *s, const struct tfs_inode *inode)
-{
-    struct tfs_node node = inode->node;
-
-    if (inode->doc == NULL)
-        tfs_ops_refresh(s, &node);
-    return node;
-}
-
 /* ---- a draft begins -------------------------------------------------------------------------- */
-
-/* A draft begins in memory: can what the file shows be? */
-static int check_whole(struct tfs_session *s, const struct tfs_node *node)
-{
-    struct tfs_view view = tfs_ops_view(s, node);
-    uint64_t size;
-
-    return tfs_views_in_ranges(&s->views, &view) && tfs_views_size(&s->views, &view, &size) == 0 &&
-                   size > TFS_DRAFT_WHOLE_MAX
-               ? -EFBIG
-               : 0;
-}
-
-/* What the shown document says: the bytes may have been rendered from one of before. */
-static int shown_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                       struct tfs_blob **blob, uint64_t *stamp)
-{
-    int result = check_whole(s, node);
-
-    if (result == 0)
-        result = tfs_ops_bytes(s, need, node, blob, stamp);
-    if (result < 0 || *stamp == tfs_views_stamp(&s->views, tfs_node_id(node)))
-        return result;
-    tfs_blob_unref(*blob);
-    *blob = NULL;
-    need->view.id = 0;
-    return tfs_ops_bytes(s, need, node, blob, stamp);
-}
-
-static int begin_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_inode *inode,
-                       const struct tfs_node *node, struct tfs_blob **blob, uint64_t *stamp)
-{
-    if (inode->doc != NULL)
-        return tfs_ops_bytes_of(s, need, node, inode->doc, TFS_STAMP_TAKEN, blob);
-    return tfs_inode_unborn(&s->inodes, node) != NULL ? 0 : shown_bytes(s, need, node, blob, stamp);
-}
 
 /* The handle has a draft from now on, of what the file shows. */
 static int begin_draft(struct tfs_session *s, struct tfs_need *need, struct tfs_handle *handle)
 {
     const struct tfs_inode *inode = handle->inode;
-    const struct tfs_node node = node_of(s, inode);
+    const bool unborn = inode->doc == NULL && tfs_inode_unborn(&s->inodes, &inode->node) != NULL;
+    const struct tfs_view view = tfs_ops_view_of(s, inode);
     struct tfs_blob *content = NULL;
-    uint64_t stamp = TFS_STAMP_NONE;
 
     if (handle->draft != NULL)
         return 0;
-    int result = begin_bytes(s, need, inode, &node, &content, &stamp);
+    const int result = unborn ? 0 : tfs_ops_bytes(s, need, &view, &content);
     if (result < 0)
         return result;
     struct tfs_draft *draft = tfs_draft_create(tfs_blob_span(content));
     tfs_blob_unref(content);
     if (draft == NULL)
         return -ENOMEM;
-    tfs_draft_stands_on(draft, inode->doc != NULL ? inode->doc : tfs_ops_shown(s, &node), &node,
-                        stamp);
+    tfs_draft_stands_on(draft, view.doc, &view.node, unborn ? TFS_STAMP_NONE : view.stamp);
     draft->accepted = tfs_draft_size(draft);
     if (handle->append)
         tfs_draft_skip_lines(draft);
@@ -173,9 +126,9 @@ static void end_unused(struct tfs_handle *handle)
 
 static uint64_t draft_limit(struct tfs_session *s, const struct tfs_inode *inode)
 {
-    const struct tfs_node node = node_of(s, inode);
+    const struct tfs_view view = tfs_ops_view_of(s, inode);
 
-    return tfs_node_text_max(tfs_ops_branch(s, &node)->save, tfs_ops_shown(s, &node), &node);
+    return tfs_node_text_max(view.save, view.doc, &view.node);
 }
 
 /* May the draft have this size? A large one goes from memory into a file, where its lens takes it
@@ -411,8 +364,9 @@ static int try_scan(struct tfs_session *s, void *call, struct tfs_need *need)
     if (result < 0 || w->handle->draft->sparse != NULL)
         return result;
     take_lines(w->handle->draft, w->bytes, &w->scan);
-    w->scan.node = node_of(s, w->handle->inode);
-    w->scan.doc = tfs_doc_ref(tfs_ops_shown(s, &w->scan.node));
+    const struct tfs_view view = tfs_ops_view_of(s, w->handle->inode);
+    w->scan.node = view.node;
+    w->scan.doc = tfs_doc_ref(view.doc);
     return 0;
 }
 
@@ -514,26 +468,21 @@ struct reading {
     struct tfs_span *bytes;
 };
 
-/* Rendered content, which the handle holds on to for the next piece. Who writes and has no draft
- * reads what is shown at that moment. */
+/* Rendered content, which the handle holds on to for the next piece. */
 static int read_whole(struct tfs_session *s, const struct reading *r, struct tfs_need *need,
-                      const struct tfs_node *node)
+                      const struct tfs_view *view)
 {
     struct tfs_handle *handle = r->handle;
-    struct tfs_doc *doc = handle->inode->doc;
-    uint64_t stamp =
-        doc != NULL ? handle->inode->stamp : tfs_views_stamp(&s->views, tfs_node_id(node));
 
-    if (handle->blob != NULL && handle->stamp == stamp) {
+    if (handle->blob != NULL && handle->stamp == view->stamp) {
         *r->hold = tfs_blob_ref(handle->blob);
         return 0;
     }
-    const int result = doc != NULL ? tfs_ops_bytes_of(s, need, node, doc, stamp, r->hold)
-                                   : tfs_ops_bytes(s, need, node, r->hold, &stamp);
+    const int result = tfs_ops_bytes(s, need, view, r->hold);
     if (result == 0) {
         tfs_blob_unref(handle->blob);
         handle->blob = tfs_blob_ref(*r->hold);
-        handle->stamp = stamp;
+        handle->stamp = view->stamp;
     }
     return result;
 }
@@ -555,13 +504,14 @@ static int read_pages(struct tfs_session *s, const struct reading *r, struct tfs
 {
     const uint64_t left = r->offset < pages->size ? pages->size - r->offset : 0;
     const size_t size = r->size < left ? r->size : (size_t)left;
+    const struct tfs_view base = tfs_ops_view_in(s, node, pages->base);
     struct tfs_blob *shown = NULL;
     struct tfs_error err = {0};
     struct tfs_buf bytes = {0};
     int result = 0;
 
     if (size > 0 && !tfs_sparse_holds(pages, r->offset, size))
-        result = tfs_ops_range_of(s, need, node, pages->base, r->offset, size, &shown);
+        result = tfs_ops_range(need, &base, r->offset, size, &shown);
     if (result < 0)
         return result;
     tfs_buf_add_span(&bytes, tfs_blob_span(shown));
@@ -578,34 +528,19 @@ static int read_pages(struct tfs_session *s, const struct reading *r, struct tfs
     return result;
 }
 
-/* A range of what the file shows, or showed: as tfs_ops_range. */
-static int find_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_inode *inode,
-                      const struct tfs_node *node, uint64_t offset, size_t size,
-                      struct tfs_blob **hold)
-{
-    if (inode->doc == NULL || inode->stamp == tfs_views_stamp(&s->views, tfs_node_id(node)))
-        return tfs_ops_range(s, need, node, offset, size, hold);
-    const struct tfs_lens *lens = tfs_node_file(tfs_ops_branch(s, node)->save, node)->lens;
-    return lens->get_range == NULL || size == 0
-               ? 0
-               : tfs_ops_range_of(s, need, node, inode->doc, offset, size, hold);
-}
-
+/* Who writes and has no draft reads what is shown at that moment. */
 static int read_shown(struct tfs_session *s, const struct reading *r, struct tfs_need *need)
 {
-    const struct tfs_inode *inode = r->handle->inode;
-    const struct tfs_node node = node_of(s, inode);
+    const struct tfs_view view = tfs_ops_view_of(s, r->handle->inode);
+    const bool in_ranges = r->size > 0 && tfs_views_in_ranges(&s->views, &view);
 
-    if (tfs_store_broken(tfs_ops_branch(s, &node)->store) != 0)
+    if (tfs_store_broken(tfs_ops_branch(s, &view.node)->store))
         return -EIO;
-    int result = find_range(s, need, inode, &node, r->offset, r->size, r->hold);
-    if (result == 1)
-        *r->bytes = tfs_blob_span(*r->hold);
-    if (result != 0)
-        return result < 0 ? result : 0;
-    result = read_whole(s, r, need, &node);
+    const int result = in_ranges ? tfs_ops_range(need, &view, r->offset, r->size, r->hold)
+                                 : read_whole(s, r, need, &view);
     if (result == 0)
-        *r->bytes = cut(tfs_blob_span(*r->hold), r->offset, r->size);
+        *r->bytes =
+            in_ranges ? tfs_blob_span(*r->hold) : cut(tfs_blob_span(*r->hold), r->offset, r->size);
     return result;
 }
 
@@ -646,35 +581,22 @@ int tfs_session_read(struct tfs_session *s, struct tfs_handle *handle, uint64_t 
     return tfs_ops_run_as_read(s, NULL, try_read, &r);
 }
 
-/* Names a range of what the file shows, as one to be rendered. With the lock. */
-static void name_range(struct tfs_session *s, struct tfs_need *need, uint64_t id, uint64_t offset,
-                       size_t size)
-{
-    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
-    const struct tfs_open_array *array = inode != NULL ? inode->array : NULL;
-    struct tfs_blob *none = NULL;
-
-    if (inode == NULL || inode->scratch != NULL)
-        return;
-    const struct tfs_node node = node_of(s, inode);
-    if (array == NULL)
-        find_range(s, need, inode, &node, offset, size, &none);
-    else if (array->pages->base_size > 0)
-        tfs_ops_range_of(s, need, &array->node, array->pages->base, offset, size, &none);
-}
-
 void tfs_session_read_ahead(struct tfs_session *s, uint64_t id, uint64_t offset, size_t size)
 {
-    struct tfs_need need = {0};
+    struct tfs_view view = {.doc = NULL};
 
     pthread_mutex_lock(&s->lock);
-    name_range(s, &need, id, offset, size);
+    const struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+    if (inode != NULL && inode->array != NULL)
+        view = tfs_ops_view_in(s, &inode->array->node, inode->array->pages->base);
+    else if (inode != NULL && inode->scratch == NULL)
+        view = tfs_ops_view_of(s, inode);
+    tfs_doc_ref(view.doc);
     pthread_mutex_unlock(&s->lock);
-    const struct tfs_view *view = &need.view;
-    if (view->doc == NULL)
+    if (view.doc == NULL)
         return;
-    const struct tfs_lens *lens = tfs_node_file(view->save, &view->node)->lens;
-    if (lens->read_ahead != NULL && tfs_node_exists(view->save, view->doc, &view->node) > 0)
-        lens->read_ahead(view->save, view->doc, tfs_node_at(view->save, &view->node), offset, size);
-    tfs_doc_unref(view->doc);
+    const struct tfs_lens *lens = tfs_node_file(view.save, &view.node)->lens;
+    if (lens->read_ahead != NULL && tfs_views_in_ranges(&s->views, &view))
+        lens->read_ahead(view.save, view.doc, tfs_node_at(view.save, &view.node), offset, size);
+    tfs_doc_unref(view.doc);
 }

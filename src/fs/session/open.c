@@ -73,17 +73,6 @@ struct opening {
 
 #define GIVEN_MAX ((uint64_t)128 << 10)
 
-static struct tfs_view view_of(struct tfs_session *s, const struct tfs_inode *inode)
-{
-    struct tfs_view view = tfs_ops_view(s, &inode->node);
-
-    if (inode->doc != NULL)
-        view.doc = inode->doc;
-    else
-        tfs_ops_refresh(s, &view.node);
-    return view;
-}
-
 /* The text that the kernel is to be given with the answer, so that it sends no READ: of a short
  * file that it was not given yet. *text is NULL of others. */
 static int find_text(struct tfs_session *s, struct tfs_need *need, const struct tfs_inode *inode,
@@ -95,11 +84,11 @@ static int find_text(struct tfs_session *s, struct tfs_need *need, const struct 
     if (inode->scratch != NULL || is_direct(s, inode, false) || tfs_ops_is_array(s, &inode->node) ||
         tfs_views_stamp(&s->views, tfs_node_id(&inode->node)) != inode->stamp)
         return 0;
-    struct tfs_view view = view_of(s, inode);
+    const struct tfs_view view = tfs_ops_view_of(s, inode);
     if (tfs_views_size(&s->views, &view, &size) < 0 || size == 0 || size > GIVEN_MAX ||
         tfs_views_is_given(&s->views, &view))
         return 0;
-    return tfs_ops_bytes_of(s, need, &view.node, view.doc, view.stamp, text);
+    return tfs_ops_bytes(s, need, &view, text);
 }
 
 struct tfs_blob *tfs_session_give_text(struct tfs_session *s, struct tfs_handle *handle)
@@ -110,7 +99,7 @@ struct tfs_blob *tfs_session_give_text(struct tfs_session *s, struct tfs_handle 
     pthread_mutex_lock(&s->lock);
     if (handle->blob != NULL && !handle->direct && inode->handles == handle &&
         handle->next == NULL && inode->stamp == handle->stamp) {
-        struct tfs_view view = view_of(s, inode);
+        struct tfs_view view = tfs_ops_view_of(s, inode);
         view.stamp = handle->stamp;
         if (tfs_views_set_given(&s->views, &view, true))
             text = tfs_blob_ref(handle->blob);

@@ -50,11 +50,32 @@ struct tfs_doc *tfs_ops_shown(struct tfs_session *s, const struct tfs_node *node
     return doc_of(tfs_ops_branch(s, node));
 }
 
+struct tfs_view tfs_ops_view_in(struct tfs_session *s, const struct tfs_node *node,
+                                struct tfs_doc *doc)
+{
+    return (struct tfs_view){tfs_ops_branch(s, node)->save, doc, *node, tfs_node_id(node),
+                             TFS_STAMP_NONE};
+}
+
 struct tfs_view tfs_ops_view(struct tfs_session *s, const struct tfs_node *node)
 {
-    const struct tfs_branch *branch = tfs_ops_branch(s, node);
+    struct tfs_view view = tfs_ops_view_in(s, node, tfs_ops_shown(s, node));
 
-    return (struct tfs_view){branch->save, doc_of(branch), *node, tfs_node_id(node), 0};
+    view.stamp = tfs_views_stamp(&s->views, view.id);
+    return view;
+}
+
+struct tfs_view tfs_ops_view_of(struct tfs_session *s, const struct tfs_inode *inode)
+{
+    struct tfs_node node = inode->node;
+
+    if (inode->doc == NULL) {
+        tfs_ops_refresh(s, &node);
+        return tfs_ops_view(s, &node);
+    }
+    struct tfs_view view = tfs_ops_view_in(s, &node, inode->doc);
+    view.stamp = inode->stamp;
+    return view;
 }
 
 bool tfs_ops_read_only(struct tfs_session *s, const struct tfs_node *node)
@@ -228,67 +249,41 @@ void tfs_ops_path(struct tfs_session *s, uint64_t id, struct tfs_buf *out)
 
 /* ---- attempts -------------------------------------------------------------------------------- */
 
-int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                  struct tfs_blob **blob, uint64_t *stamp)
+/* Did this verb have it rendered? */
+static bool has_rendered(const struct tfs_need *need, const struct tfs_view *view, uint64_t offset,
+                         uint64_t size)
 {
-    const struct tfs_branch *branch = tfs_ops_branch(s, node);
-    uint64_t id = tfs_node_id(node);
-
-    if (tfs_store_broken(branch->store) != 0)
-        return -EIO;
-    if (need->blob != NULL && need->view.id == id && need->size == 0 &&
-        need->view.stamp < TFS_STAMP_TAKEN) {
-        *stamp = need->view.stamp;
-        *blob = tfs_blob_ref(need->blob);
-        return 0;
-    }
-    *stamp = tfs_views_stamp(&s->views, id);
-    return tfs_ops_bytes_of(s, need, node, doc_of(branch), *stamp, blob);
+    return need->blob != NULL && need->view.id == view->id && need->view.stamp == view->stamp &&
+           need->offset == offset && need->size == size;
 }
 
-int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                     struct tfs_doc *doc, uint64_t stamp, struct tfs_blob **blob)
+static int have_rendered(struct tfs_need *need, const struct tfs_view *view, uint64_t offset,
+                         uint64_t size)
 {
-    struct tfs_save *save = tfs_ops_branch(s, node)->save;
-    const uint64_t id = tfs_node_id(node);
-
-    if (need->blob != NULL && need->view.id == id && need->size == 0 && need->view.stamp == stamp) {
-        *blob = tfs_blob_ref(need->blob);
-        return 0;
-    }
-    *blob = tfs_views_find(&s->views, id, stamp);
-    if (*blob != NULL)
-        return 0;
-    need->view = (struct tfs_view){save, tfs_doc_ref(doc), *node, id, stamp};
-    need->size = 0;
-    return TFS_NEEDS_BYTES;
-}
-
-int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                  uint64_t offset, uint64_t size, struct tfs_blob **blob)
-{
-    struct tfs_view view = tfs_ops_view(s, node);
-
-    if (size == 0 || tfs_store_broken(tfs_ops_branch(s, node)->store) ||
-        !tfs_views_in_ranges(&s->views, &view))
-        return 0;
-    return tfs_ops_range_of(s, need, node, view.doc, offset, size, blob);
-}
-
-int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                     struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob)
-{
-    struct tfs_save *save = tfs_ops_branch(s, node)->save;
-    uint64_t id = tfs_node_id(node);
-
-    if (need->blob != NULL && need->view.id == id && need->size == size && need->offset == offset) {
-        *blob = tfs_blob_ref(need->blob);
-        return 1;
-    }
-    need->view = (struct tfs_view){save, tfs_doc_ref(doc), *node, id, 0};
+    need->view = *view;
+    tfs_doc_ref(view->doc);
     need->offset = offset;
     need->size = size;
     return TFS_NEEDS_BYTES;
+}
+
+int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_view *view,
+                  struct tfs_blob **blob)
+{
+    if (tfs_store_broken(tfs_ops_branch(s, &view->node)->store))
+        return -EIO;
+    *blob = has_rendered(need, view, 0, 0) ? tfs_blob_ref(need->blob)
+                                           : tfs_views_find(&s->views, view->id, view->stamp);
+    return *blob != NULL ? 0 : have_rendered(need, view, 0, 0);
+}
+
+int tfs_ops_range(struct tfs_need *need, const struct tfs_view *view, uint64_t offset,
+                  uint64_t size, struct tfs_blob **blob)
+{
+    if (!has_rendered(need, view, offset, size))
+        return have_rendered(need, view, offset, size);
+    *blob = tfs_blob_ref(need->blob);
+    return 0;
 }
 
 /* What lies in a chunk keeps a file from being read: EIO, and a sentence, of which the kernel's

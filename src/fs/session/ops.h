@@ -96,9 +96,13 @@ struct tfs_branch *tfs_ops_branch(struct tfs_session *s, const struct tfs_node *
 /* The branch of an inode: its file's, or that of the directory that holds the scratch file; NULL:
  * that lies above the stores. */
 struct tfs_branch *tfs_ops_branch_of(struct tfs_session *s, const struct tfs_inode *inode);
-/* The document that is shown of its store; and what that says of it. */
+/* The document that is shown of its store. */
 struct tfs_doc *tfs_ops_shown(struct tfs_session *s, const struct tfs_node *node);
+/* A file in that document; in another one, where it has no stamp; as who has this id reads it. */
 struct tfs_view tfs_ops_view(struct tfs_session *s, const struct tfs_node *node);
+struct tfs_view tfs_ops_view_in(struct tfs_session *s, const struct tfs_node *node,
+                                struct tfs_doc *doc);
+struct tfs_view tfs_ops_view_of(struct tfs_session *s, const struct tfs_inode *inode);
 bool tfs_ops_read_only(struct tfs_session *s, const struct tfs_node *node);
 bool tfs_ops_writable(struct tfs_session *s, const struct tfs_node *node);
 /* The node of an id, with its key; -ESTALE when it is gone, -ENOENT when it is a scratch file. */
@@ -173,19 +177,12 @@ int tfs_ops_look(struct tfs_branch *branch);
  * looked at the save since, and the verb is to be tried again; or -ESTALE. Without the lock. */
 int tfs_ops_catch_up(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_doc *doc);
 
-/* What the file shows: a reference, and its stamp; or TFS_NEEDS_BYTES. */
-int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                  struct tfs_blob **blob, uint64_t *stamp);
-/* The same of a file in a document where it has this stamp. */
-int tfs_ops_bytes_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                     struct tfs_doc *doc, uint64_t stamp, struct tfs_blob **blob);
-/* The same of a range of a file that is not remembered as a whole (tfs_views_in_ranges): 1, with a
- * reference; 0: it is remembered as one. */
-int tfs_ops_range(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                  uint64_t offset, uint64_t size, struct tfs_blob **blob);
-/* The same of a file in another document: always a range. */
-int tfs_ops_range_of(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
-                     struct tfs_doc *doc, uint64_t offset, uint64_t size, struct tfs_blob **blob);
+/* What the file shows: a reference; or TFS_NEEDS_BYTES. */
+int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_view *view,
+                  struct tfs_blob **blob);
+/* The same of `size` bytes, not 0, which are not remembered. */
+int tfs_ops_range(struct tfs_need *need, const struct tfs_view *view, uint64_t offset,
+                  uint64_t size, struct tfs_blob **blob);
 
 /* ---- attributes.c ---------------------------------------------------------------------------- */
 
@@ -225,8 +222,8 @@ void tfs_ops_put_aside(struct tfs_session *s, const struct tfs_node *file,
  * save says already mends nothing: vim writes the old one back when a write fails. */
 void tfs_ops_drop_rejected(struct tfs_session *s, const struct tfs_node *file);
 
-/* The sentence of `why`, if there is one, goes to errors.log and is a message: about the name in the
- * directory `id`. Takes the lock. Returns `result`. */
+/* The sentence of `why`, if there is one, goes to errors.log and is a message: about the name in
+ * the directory `id`. Takes the lock. Returns `result`. */
 int tfs_ops_told(struct tfs_session *s, uint64_t id, const char *name, int result,
                  const struct tfs_error *why);
 

@@ -282,12 +282,11 @@ static int leave_schema(struct tfs_session *s, struct renaming *r, struct tfs_sc
 
 /* Is there room for what a file that nobody wrote shows, as far as that is known without making it?
  * 0 or -ENOSPC. */
-static int check_room(struct tfs_session *s, const struct tfs_node *node)
+static int check_room(struct tfs_session *s, const struct tfs_view *view)
 {
-    struct tfs_view view = tfs_ops_view(s, node);
     uint64_t size;
 
-    return tfs_views_size(&s->views, &view, &size) == 0 && size > tfs_scratch_left(&s->scratch_tree)
+    return tfs_views_size(&s->views, view, &size) == 0 && size > tfs_scratch_left(&s->scratch_tree)
                ? -ENOSPC
                : 0;
 }
@@ -297,9 +296,9 @@ static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct t
 {
     const struct tfs_node *node = &r->from.node;
     const bool unborn = tfs_inode_unborn(&s->inodes, node) != NULL;
+    const struct tfs_view view = tfs_ops_view(s, node);
     struct tfs_inode *copy = NULL;
     struct tfs_blob *content = NULL;
-    uint64_t stamp;
     int result = tfs_ops_writable(s, node)
                      ? tfs_entry_free_for_scratch(s, &r->to, r->new_name, false)
                      : -EPERM;
@@ -309,9 +308,9 @@ static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct t
     if (result == 0 && tfs_ops_is_array(s, node) && tfs_ops_array_is_dirty(s, node))
         result = -EBUSY;
     if (result == 0 && !unborn)
-        result = check_room(s, node);
+        result = check_room(s, &view);
     if (result == 0 && !unborn)
-        result = tfs_ops_bytes(s, need, node, &content, &stamp);
+        result = tfs_ops_bytes(s, need, &view, &content);
     if (result < 0)
         return result;
     result = tfs_ops_copy(s, node, tfs_blob_span(content), &copy);

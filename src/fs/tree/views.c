@@ -425,10 +425,9 @@ bool tfs_views_set_given(struct tfs_views *views, const struct tfs_view *view, b
     return differs;
 }
 
-int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *size)
+int tfs_views_size(struct tfs_views *views, const struct tfs_view *view, uint64_t *size)
 {
     pthread_mutex_lock(&views->lock);
-    view->stamp = stamp_of(views, view->id);
     const struct tfs_size *place = known_size(views, view);
     const bool known = place != NULL;
     if (known)
@@ -481,7 +480,7 @@ static int check_exists(const struct tfs_view *view, struct tfs_error *err)
     return exists == 0 ? tfs_fail(err, -ESTALE, "gone") : 0;
 }
 
-bool tfs_views_in_ranges(struct tfs_views *views, struct tfs_view *view)
+bool tfs_views_in_ranges(struct tfs_views *views, const struct tfs_view *view)
 {
     uint64_t size;
 

@@ -97,26 +97,25 @@ bool tfs_views_have_met(struct tfs_views *views, uint64_t id);
 
 /* ---- sizes and bytes ------------------------------------------------------------------------- */
 
-/* What a snapshot says of a node. */
+/* A file in a document. */
 struct tfs_view {
     struct tfs_save *save;
     struct tfs_doc *doc;
     struct tfs_node node;
     uint64_t id;
-    uint64_t stamp; /* from before the snapshot, so that it is never newer */
+    uint64_t stamp; /* of what it shows in `doc` */
 };
 
-/* Without rendering: 0, -EAGAIN when it takes that, -ESTALE when the file is not there. Sets
- * view->stamp. */
-int tfs_views_size(struct tfs_views *views, struct tfs_view *view, uint64_t *size);
+/* Without rendering: 0, -EAGAIN when it takes that, -ESTALE when the file is not there. */
+int tfs_views_size(struct tfs_views *views, const struct tfs_view *view, uint64_t *size);
 /* The rendered bytes, if the file still has that stamp: a reference, or NULL. */
 struct tfs_blob *tfs_views_find(struct tfs_views *views, uint64_t id, uint64_t stamp);
 /* Renders, and remembers bytes and size if the stamp is still the same. */
 int tfs_views_render(struct tfs_views *views, const struct tfs_view *view, struct tfs_blob **blob,
                      struct tfs_error *err);
 /* Is the file too large to be remembered, and can its lens render ranges? Then ranges are rendered,
- * and none is remembered. Sets view->stamp if the lens can. */
-bool tfs_views_in_ranges(struct tfs_views *views, struct tfs_view *view);
+ * and none is remembered. */
+bool tfs_views_in_ranges(struct tfs_views *views, const struct tfs_view *view);
 /* Renders the `size` bytes at `offset`, or as many as there are. */
 int tfs_views_render_range(const struct tfs_view *view, uint64_t offset, uint64_t size,
                            struct tfs_blob **blob, struct tfs_error *err);
