@@ -182,6 +182,19 @@ check(err(w.flush) == "ESTALE")'
     down 3
 }
 
+# Its name goes while somebody writes it: what was written is not taken, as of any file.
+renamed_away() {
+    up -o views=all+arrays
+    numpy 'path = f"{m}/arrays/blocks.npy"
+f = os.open(path, os.O_RDWR)
+os.pwrite(f, os.pread(f, 1, 128), 128)
+os.rename(path, path + ".old")
+check(err(os.fsync, f) == "ESTALE")
+check(len(os.pread(f, 1, 128)) == 1)'
+    down 3
+    want cmp "$PRISTINE" "$S"
+}
+
 replaced() {
     up -o views=all+arrays
     numpy 'path = f"{m}/arrays/blocks.npy"
@@ -481,6 +494,7 @@ try 'an array that gets other bounds by another program' is_read_only
 try 'an array that is replaced and removed' replaced
 saves map.sqlite make_luanti map "$T/pristine/map.sqlite" 4
 try 'an array that gets another place' moves
+try 'an array that is written and renamed' renamed_away
 try 'a part of an array of 8 GB' large
 try 'an array of 700 MB that is cut and renamed' not_as_a_whole
 try 'any bytes of an array' any_bytes

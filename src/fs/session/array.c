@@ -406,18 +406,6 @@ bool tfs_ops_keep_past(struct tfs_branch *branch, const struct tfs_publication *
 
 /* ---- files whose name goes ------------------------------------------------------------------- */
 
-bool tfs_ops_array_is_dirty(struct tfs_session *s, const struct tfs_node *node)
-{
-    const uint64_t id = tfs_node_id(node);
-    const struct tfs_inode *inode;
-    size_t at = 0;
-
-    do
-        inode = tfs_inode_next_open(&s->inodes, id, &at);
-    while (inode != NULL && (inode->array == NULL || inode->array->state != TFS_DRAFT_DIRTY));
-    return inode != NULL;
-}
-
 void tfs_ops_leave(struct tfs_session *s, const struct tfs_node *node, struct tfs_doc *doc)
 {
     const uint64_t id = tfs_node_id(node);

@@ -277,8 +277,6 @@ int tfs_ops_resize_array(struct tfs_session *s, struct tfs_inode *inode, uint64_
 /* By the store's thread, without the lock: what was written becomes an edit; `released`: if it has
  * no writer. What is refused is told, and put aside. */
 int tfs_ops_commit_array(struct tfs_work *work, bool released);
-/* Has a program written to this array what no commit point has looked at? */
-bool tfs_ops_array_is_dirty(struct tfs_session *s, const struct tfs_node *node);
 /* The name of the file is gone, or another file's: who has it open goes on with what it is in this
  * document, where `node` has its key. */
 void tfs_ops_leave(struct tfs_session *s, const struct tfs_node *node, struct tfs_doc *doc);

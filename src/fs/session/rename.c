@@ -305,8 +305,6 @@ static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct t
 
     if (result == 0)
         result = may_replace(s, r, false);
-    if (result == 0 && tfs_ops_is_array(s, node) && tfs_ops_array_is_dirty(s, node))
-        result = -EBUSY;
     if (result == 0 && !unborn)
         result = check_room(s, &view);
     if (result == 0 && !unborn)
