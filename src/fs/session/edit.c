@@ -81,36 +81,6 @@ static int store_absent(struct tfs_save *save, struct tfs_edit *edit, const stru
                : 0;
 }
 
-static bool is_edited(const struct tfs_edit *edit, struct tfs_key key)
-{
-    return !tfs_chunk_same(tfs_doc_find(edit->base, key), tfs_doc_find(tfs_edit_doc(edit), key));
-}
-
-/* Stores them with an edit of `self`, which itself comes back, so that the save never holds the
- * edit without the removals of its chunk that came before it: 0 or -ENOMEM. end_absent ends what it
- * began. A removal that the format rejects does not hold up the edit: it waits for its own end,
- * which says why. */
-static int take_absent(const struct tfs_branch *branch, struct tfs_edit *edit,
-                       const struct tfs_node *self, struct absent *taken)
-{
-    int result = find_absent(branch, self, true, taken);
-    const size_t count = taken->count;
-
-    taken->count = 0;
-    for (size_t i = 0; i < count && result == 0; i++) {
-        const struct tfs_node node = taken->nodes[i];
-        struct tfs_error err = {0};
-        if ((self->scope != TFS_SCOPE_CHUNK && !is_edited(edit, node.key)) ||
-            tfs_node_id(&node) == tfs_node_id(self))
-            continue;
-        const int stored = store_absent(branch->save, edit, &node, &err);
-        result = stored == -ENOMEM ? stored : 0;
-        if (stored == 0)
-            taken->nodes[taken->count++] = node;
-    }
-    return result;
-}
-
 static void end_absent(struct tfs_session *s, struct absent *taken, bool accepted)
 {
     pthread_mutex_lock(&s->lock);
@@ -136,8 +106,20 @@ static void show_again(struct tfs_session *s, const struct tfs_node *node)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* The first failure; those that are stored are left in `absent`. */
-static int store_all(const struct tfs_branch *branch, struct tfs_edit *edit, struct absent *absent)
+/* Goes it with an edit of `self` (NULL: of nothing): of its chunk, or of one that it changes? Then
+ * the save never holds the edit without the removals that came before it. */
+static bool goes_with(const struct tfs_edit *edit, const struct tfs_node *self,
+                      const struct tfs_node *node)
+{
+    return self == NULL || (tfs_node_id(node) != tfs_node_id(self) &&
+                            (self->scope == TFS_SCOPE_CHUNK ||
+                             !tfs_chunk_same(tfs_doc_find(edit->base, node->key),
+                                             tfs_doc_find(tfs_edit_doc(edit), node->key))));
+}
+
+/* The first failure; those that are stored are left in `absent`, for end_absent. */
+static int store_all(const struct tfs_branch *branch, struct tfs_edit *edit,
+                     const struct tfs_node *self, struct absent *absent)
 {
     const size_t count = absent->count;
     int failed = 0;
@@ -146,6 +128,8 @@ static int store_all(const struct tfs_branch *branch, struct tfs_edit *edit, str
     for (size_t i = 0; i < count && !is_passing(failed); i++) {
         const struct tfs_node node = absent->nodes[i];
         struct tfs_error err = {0};
+        if (!goes_with(edit, self, &node))
+            continue;
         if (store_absent(branch->save, edit, &node, &err) == 0) {
             absent->nodes[absent->count++] = node;
             continue;
@@ -169,7 +153,7 @@ int tfs_rest_store(struct tfs_work *work, const struct tfs_node *node)
     if (result == 0 && absent.count > 0)
         result = tfs_store_edit(branch->store, &edit, &err);
     if (result == 0 && absent.count > 0) {
-        failed = store_all(branch, &edit, &absent);
+        failed = store_all(branch, &edit, NULL, &absent);
         result = tfs_store_accept(branch->store, &edit, 0, &work->job, &err);
         tfs_edit_release(&edit);
     }
@@ -304,7 +288,9 @@ static int edit_text(struct tfs_work *work, struct tfs_edit *edit, const struct 
     struct absent taken = {0};
     int result = tfs_node_put(save, edit, node, text, put, err);
 
-    if (result == 0 && !raw && take_absent(work->branch, edit, node, &taken) < 0)
+    if (result == 0 && !raw &&
+        (find_absent(work->branch, node, true, &taken) < 0 ||
+         store_all(work->branch, edit, node, &taken) == -ENOMEM))
         result = tfs_fail_memory(err);
     if (result == 0)
         result = tfs_store_accept(work->branch->store, edit, tfs_node_id(node), &work->job, err);
