@@ -130,17 +130,12 @@ int tfs_ops_node(struct tfs_session *s, uint64_t id, struct tfs_node *node)
     return tfs_store_key(tfs_ops_branch(s, node)->store, node->slot, &node->key) ? 0 : -ESTALE;
 }
 
-static bool is_root(const struct tfs_node *node)
-{
-    return node->scope == TFS_SCOPE_ROOT && node->file < 0 && node->directory == TFS_DIR_TOP;
-}
-
 struct tfs_node tfs_ops_parent(struct tfs_session *s, const struct tfs_node *node)
 {
     const struct tfs_branch *branch = tfs_ops_branch(s, node);
     struct tfs_node parent = *node;
 
-    if (branch != NULL && (s->above == NULL || !is_root(node)))
+    if (branch != NULL && (s->above == NULL || !tfs_node_is_root(node)))
         return tfs_tree_parent(branch->save, node);
     parent.slot = branch != NULL ? branch->above : s->above[node->slot].parent;
     parent.store = TFS_STORE_ABOVE;
@@ -432,23 +427,6 @@ void tfs_ops_message(struct tfs_session *s, const char *format, ...)
         s->events.message(s->events.message_arg, tfs_sentence_print(text, line, sizeof(line)));
 }
 
-void tfs_ops_message_of(const struct tfs_branch *branch, const char *text)
-{
-    struct tfs_session *s = branch->session;
-    struct tfs_node root = TFS_NODE_ROOT;
-    struct tfs_buf path = {0};
-
-    root.store = branch->number;
-    pthread_mutex_lock(&s->lock);
-    path_of_node(s, &root, &path);
-    pthread_mutex_unlock(&s->lock);
-    if (path.size > 0)
-        tfs_buf_add_text(&path, ": ");
-    tfs_buf_u8(&path, 0);
-    tfs_ops_message(s, "%s%s", path.failed ? "" : (const char *)path.data, text);
-    tfs_buf_release(&path);
-}
-
 /* With a 0 behind it. */
 static void path_of_file(struct tfs_session *s, const struct tfs_node *file, struct tfs_buf *path)
 {
@@ -457,6 +435,21 @@ static void path_of_file(struct tfs_session *s, const struct tfs_node *file, str
     tfs_ops_refresh(s, &node);
     path_of_node(s, &node, path);
     tfs_buf_u8(path, 0);
+}
+
+void tfs_ops_message_of(const struct tfs_branch *branch, const char *text)
+{
+    struct tfs_session *s = branch->session;
+    struct tfs_node root = TFS_NODE_ROOT;
+    struct tfs_buf path = {0};
+
+    root.store = branch->number;
+    pthread_mutex_lock(&s->lock);
+    path_of_file(s, &root, &path);
+    pthread_mutex_unlock(&s->lock);
+    tfs_ops_message(s, "%s%s%s", path.failed ? "" : (const char *)path.data,
+                    path.size > 1 && !path.failed ? ": " : "", text);
+    tfs_buf_release(&path);
 }
 
 /* A line for errors.log, and a message. */

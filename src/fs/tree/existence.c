@@ -82,22 +82,19 @@ struct tfs_at tfs_node_at(const struct tfs_save *save, const struct tfs_node *no
     return tfs_lens_at(tfs_node_file(save, node)->lens, node->key, node->member);
 }
 
-static bool is_chosen(const struct tfs_save *save, const struct tfs_file *file)
-{
-    return tfs_file_is_chosen(file, save->options.views);
-}
-
 bool tfs_node_is_left_out(const struct tfs_save *save, const struct tfs_node *node)
 {
-    struct tfs_schema schema = tfs_scope_schema(save, node->scope);
+    const struct tfs_schema schema = tfs_scope_schema(save, node->scope);
+    const unsigned views = save->options.views;
     struct tfs_span path;
 
     if (node->file >= 0)
-        return !is_chosen(save, &schema.files[node->file]);
+        return !tfs_file_is_chosen(&schema.files[node->file], views);
     if (node->directory < TFS_DIR_SUB || !tfs_schema_directory(schema, node->directory, &path))
         return false;
     for (unsigned i = 0; i < schema.count; i++)
-        if (tfs_schema_is_below(&schema.files[i], path) && is_chosen(save, &schema.files[i]))
+        if (tfs_schema_is_below(&schema.files[i], path) &&
+            tfs_file_is_chosen(&schema.files[i], views))
             return false;
     return true;
 }
@@ -143,12 +140,11 @@ uint32_t tfs_file_members(const struct tfs_save *save, const struct tfs_doc *doc
     return file->count ? file->count(save->tree, doc) : 1;
 }
 
-/* The file's own condition where `views` are shown, in a scope that exists; `damaged`: of its
- * chunk. */
-static int file_exists_in(struct tfs_save *save, const struct tfs_doc *doc,
-                          const struct tfs_node *node, bool damaged, unsigned views)
+int tfs_file_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node,
+                    bool damaged)
 {
     const struct tfs_file *file = tfs_node_file(save, node);
+    const unsigned views = save->options.views;
 
     if (damaged)
         return (file->flags & TFS_FILE_RAW) != 0;
@@ -158,12 +154,6 @@ static int file_exists_in(struct tfs_save *save, const struct tfs_doc *doc,
     if (exists <= 0 || !tfs_file_completes_table(file, views))
         return exists;
     return tfs_cells_plane_filled(save, doc, tfs_node_at(save, node));
-}
-
-int tfs_file_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node,
-                    bool damaged)
-{
-    return file_exists_in(save, doc, node, damaged, save->options.views);
 }
 
 static int any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,

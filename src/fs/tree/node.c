@@ -146,11 +146,9 @@ static uint64_t id_slot(const struct tfs_node *node)
 
 uint64_t tfs_node_id(const struct tfs_node *node)
 {
-    bool top = node->scope == TFS_SCOPE_ROOT && node->file < 0 && node->directory == TFS_DIR_TOP;
-
     if (node->store == TFS_STORE_ABOVE)
         return ID_ROOT + node->slot;
-    if (top && node->store == 0)
+    if (tfs_node_is_root(node) && node->store == 0)
         return ID_ROOT;
     return ((uint64_t)node->scope + 1) << ID_SCOPE | (uint64_t)node->store << ID_STORE |
            id_slot(node) << ID_SLOT | id_number(node);

@@ -135,20 +135,15 @@ struct tfs_node tfs_tree_parent(const struct tfs_save *save, const struct tfs_no
     return parent;
 }
 
-static bool is_root(const struct tfs_node *node)
-{
-    return node->scope == TFS_SCOPE_ROOT && node->file < 0 && node->directory == TFS_DIR_TOP;
-}
-
 void tfs_tree_path(const struct tfs_save *save, const struct tfs_doc *doc,
                    const struct tfs_node *node, struct tfs_buf *out)
 {
     struct tfs_node parent = tfs_tree_parent(save, node);
 
-    if (is_root(node))
+    if (tfs_node_is_root(node))
         return;
     tfs_tree_path(save, doc, &parent, out);
-    if (!is_root(&parent))
+    if (!tfs_node_is_root(&parent))
         tfs_buf_add_text(out, "/");
     tfs_tree_name(save, doc, node, out);
 }

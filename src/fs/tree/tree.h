@@ -59,6 +59,12 @@ bool tfs_node_same(const struct tfs_node *a, const struct tfs_node *b);
 /* Is this a directory whose entries are chunk directories? Then *group is theirs. */
 bool tfs_node_holds_chunks(const struct tfs_node *node, uint32_t *group);
 
+/* The root of a save. */
+static inline bool tfs_node_is_root(const struct tfs_node *node)
+{
+    return node->scope == TFS_SCOPE_ROOT && node->file < 0 && node->directory == TFS_DIR_TOP;
+}
+
 /* Is this the directory of a chunk itself? */
 static inline bool tfs_node_is_chunk(const struct tfs_node *node)
 {
