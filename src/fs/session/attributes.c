@@ -1,6 +1,6 @@
 /*
  * What stat(2) says of directories, files, scratch files, and of files as they were in another
- * document. A scratch file that is a copy of a file of the schema has the same.
+ * document.
  */
 #include <errno.h>
 #include <limits.h>
@@ -210,36 +210,5 @@ int tfs_ops_attr(struct tfs_session *s, struct tfs_need *need, struct tfs_inode 
     if (inode == s->rejected.status)
         update_status(s);
     attr_of_scratch(inode->scratch, attr);
-    return 0;
-}
-
-/* ---- copies ---------------------------------------------------------------------------------- */
-
-int tfs_ops_copy(struct tfs_session *s, const struct tfs_node *node, struct tfs_span content,
-                 struct tfs_inode **copy)
-{
-    struct tfs_times times;
-    struct stat st = {0};
-    struct tfs_buf bytes = {0};
-
-    if (content.size > tfs_scratch_left(&s->scratch_tree))
-        return -ENOSPC;
-    tfs_buf_add_span(&bytes, content);
-    struct tfs_inode *made =
-        bytes.failed ? NULL : tfs_inode_make_scratch(&s->inodes, TFS_SCRATCH_FILE, 0);
-    if (made == NULL) {
-        tfs_buf_release(&bytes);
-        return -ENOMEM;
-    }
-    fill_mode(s, node, &st);
-    tfs_views_times(&s->views, tfs_node_id(node), &times);
-    made->scratch->mode = st.st_mode & 07777;
-    made->scratch->uid = st.st_uid;
-    made->scratch->gid = st.st_gid;
-    made->scratch->atime = times.atime;
-    made->scratch->mtime = times.mtime;
-    made->scratch->ctime = tfs_views_now(&s->views);
-    tfs_scratch_fill(&s->scratch_tree, made->scratch, &bytes);
-    *copy = made;
     return 0;
 }

@@ -171,7 +171,8 @@ static int group_remove(struct tfs_session *s, const struct tfs_node *node, stru
 static int make_scratch(struct tfs_session *s, const struct naming *c, enum tfs_scratch_kind kind)
 {
     struct tfs_inode *inode;
-    int result = tfs_entry_make_scratch(s, c->parent, c->name, kind, &c->owner, c->target, &inode);
+    int result = tfs_entry_make_scratch(s, c->parent, c->name, kind, &c->owner,
+                                        tfs_span_of(c->target), &inode);
 
     if (result < 0)
         return result;

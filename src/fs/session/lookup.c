@@ -330,27 +330,30 @@ int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *en
 
 int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *name,
                            enum tfs_scratch_kind kind, const struct tfs_attr *owner,
-                           const char *target, struct tfs_inode **out)
+                           struct tfs_span bytes, struct tfs_inode **out)
 {
     struct tfs_inode *inode = tfs_inode_make_scratch(&s->inodes, kind, 0);
 
     if (inode == NULL)
         return -ENOMEM;
-    struct tfs_scratch *scratch = inode->scratch, *none;
+    struct tfs_scratch *scratch = inode->scratch, *replaced;
     scratch->mode = owner->st.st_mode & 07777;
     scratch->uid = owner->st.st_uid;
     scratch->gid = owner->st.st_gid;
     scratch->atime = scratch->mtime = scratch->ctime = tfs_views_now(&s->views);
-    int result = tfs_scratch_resize(&s->scratch_tree, scratch, strlen(target));
-    if (result == 0 && scratch->bytes.size > 0)
-        memcpy(scratch->bytes.data, target, scratch->bytes.size);
+    int result = tfs_scratch_resize(&s->scratch_tree, scratch, bytes.size);
+    if (result == 0 && bytes.size > 0)
+        memcpy(scratch->bytes.data, bytes.data, bytes.size);
     if (result == 0)
-        result = tfs_link_put(&s->scratch_tree, scratch, parent, name, &none);
-    if (result < 0)
+        result = tfs_link_put(&s->scratch_tree, scratch, parent, name, &replaced);
+    if (result < 0) {
         tfs_inode_drop(&s->inodes, inode);
-    else
-        *out = inode;
-    return result;
+        return result;
+    }
+    if (replaced != NULL)
+        tfs_inode_drop(&s->inodes, tfs_inode_find(&s->inodes, replaced->id));
+    *out = inode;
+    return 0;
 }
 
 /* ---- lookup ---------------------------------------------------------------------------------- */

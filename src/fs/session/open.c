@@ -240,8 +240,8 @@ static int create_scratch(struct tfs_session *s, struct creating *c, const struc
     int result = tfs_entry_free_for_scratch(s, entry, c->name, false);
 
     if (result == 0)
-        result =
-            tfs_entry_make_scratch(s, c->parent, c->name, TFS_SCRATCH_FILE, c->owner, "", inode);
+        result = tfs_entry_make_scratch(s, c->parent, c->name, TFS_SCRATCH_FILE, c->owner,
+                                        (struct tfs_span){0}, inode);
     return result < 0 ? result : open_handle(s, *inode, c->flags | O_WRONLY, &c->handle);
 }
 

@@ -2,7 +2,7 @@
  * The verbs of a session: what its files share. Private to them; each calls only those before it:
  *
  *   ops.c         the modules put together: nodes, paths, attempts, messages, jobs
- *   attributes.c  what stat(2) says of them; copies that are scratch files
+ *   attributes.c  what stat(2) says of them
  *   array.c       arrays that are open for writing; documents that open files go on with
  *   lookup.c      what a name stands for; chunks that are read when somebody asks for them; lookups
  *                 and listings
@@ -198,11 +198,6 @@ bool tfs_ops_attr_listed(struct tfs_session *s, const struct tfs_node *node, str
 /* The inode's size for who has this draft of it open. */
 void tfs_ops_attr_draft(const struct tfs_draft *draft, struct tfs_attr *attr);
 
-/* A scratch file without a name, with the owner and times of a file of the schema, and the bytes
- * `content`: 0, -ENOSPC, -ENOMEM. */
-int tfs_ops_copy(struct tfs_session *s, const struct tfs_node *node, struct tfs_span content,
-                 struct tfs_inode **copy);
-
 /* ---- people ---------------------------------------------------------------------------------- */
 
 /* One line, whatever foreign names are in it. Without the lock. */
@@ -343,10 +338,11 @@ bool tfs_entry_read_only(struct tfs_session *s, const struct tfs_entry *entry);
 /* May a name of the schema that is not there be made? -EPERM with a sentence where -o views= leaves
  * it out. */
 int tfs_entry_check_shown(const struct tfs_entry *entry, struct tfs_error *err);
-/* A scratch file of that name. */
+/* A scratch file of that name with these bytes, or of a symbolic link the target; in the place of
+ * one that has the name. */
 int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *name,
                            enum tfs_scratch_kind kind, const struct tfs_attr *owner,
-                           const char *target, struct tfs_inode **inode);
+                           struct tfs_span bytes, struct tfs_inode **inode);
 
 /* ---- io.c ------------------------------------------------------------------------------------ */
 

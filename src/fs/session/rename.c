@@ -232,12 +232,6 @@ static int may_replace(struct tfs_session *s, const struct renaming *r, bool dir
     return directory && !tfs_scratch_tree_is_empty(&s->scratch_tree, scratch->id) ? -ENOTEMPTY : 0;
 }
 
-static void drop_replaced(struct tfs_session *s, const struct tfs_scratch *replaced)
-{
-    if (replaced != NULL)
-        tfs_inode_drop(&s->inodes, tfs_inode_find(&s->inodes, replaced->id));
-}
-
 static int scratch_to_scratch(struct tfs_session *s, struct renaming *r)
 {
     struct tfs_scratch *scratch = r->from.link->scratch, *replaced = NULL;
@@ -256,67 +250,57 @@ static int scratch_to_scratch(struct tfs_session *s, struct renaming *r)
     result = tfs_link_put(&s->scratch_tree, scratch, r->new_parent, r->new_name, &replaced);
     if (result < 0)
         return result;
-    drop_replaced(s, replaced);
+    if (replaced != NULL)
+        tfs_inode_drop(&s->inodes, tfs_inode_find(&s->inodes, replaced->id));
     scratch->ctime = tfs_views_now(&s->views);
     return 0;
 }
 
-/* The copy gets the new name, and the name of the schema is hidden. */
-static int leave_schema(struct tfs_session *s, struct renaming *r, struct tfs_scratch *copy)
+/* The name of the schema is hidden, and what it had is scratch. */
+static int leave_schema(struct tfs_session *s, const struct renaming *r,
+                        const struct tfs_attr *attr, struct tfs_span content)
 {
     const struct tfs_node *node = &r->from.node;
-    struct tfs_scratch *replaced = NULL;
+    struct tfs_inode *copy;
     int result = tfs_names_hide(&s->names, node, TFS_HIDING_PASSES);
 
     if (result == 0)
-        result = tfs_link_put(&s->scratch_tree, copy, r->new_parent, r->new_name, &replaced);
+        result = tfs_entry_make_scratch(s, r->new_parent, r->new_name, TFS_SCRATCH_FILE, attr,
+                                        content, &copy);
     if (result < 0) {
         tfs_names_show(&s->names, node);
         return result;
     }
+    copy->scratch->atime = attr->st.st_atim;
+    copy->scratch->mtime = attr->st.st_mtim;
     tfs_ops_bump_parent(s, node);
     tfs_ops_leave(s, node, tfs_ops_shown(s, node));
-    drop_replaced(s, replaced);
     return 0;
 }
 
-/* Is there room for what a file that nobody wrote shows, as far as that is known without making it?
- * 0 or -ENOSPC. */
-static int check_room(struct tfs_session *s, const struct tfs_view *view)
-{
-    uint64_t size;
-
-    return tfs_views_size(&s->views, view, &size) == 0 && size > tfs_scratch_left(&s->scratch_tree)
-               ? -ENOSPC
-               : 0;
-}
-
-/* A file of the schema becomes a scratch file (a backup); its own name is hidden. */
+/* A file of the schema becomes a scratch file (a backup). What has no room is not rendered. */
 static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct tfs_need *need)
 {
     const struct tfs_node *node = &r->from.node;
     const bool unborn = tfs_inode_unborn(&s->inodes, node) != NULL;
     const struct tfs_view view = tfs_ops_view(s, node);
-    struct tfs_inode *copy = NULL;
     struct tfs_blob *content = NULL;
+    struct tfs_attr attr;
     int result = tfs_ops_writable(s, node)
                      ? tfs_entry_free_for_scratch(s, &r->to, r->new_name, false)
                      : -EPERM;
 
     if (result == 0)
         result = may_replace(s, r, false);
-    if (result == 0 && !unborn)
-        result = check_room(s, &view);
+    if (result == 0)
+        result = tfs_ops_attr_node(s, need, node, &attr);
+    if (result == 0 && !unborn && (uint64_t)attr.st.st_size > tfs_scratch_left(&s->scratch_tree))
+        result = -ENOSPC;
     if (result == 0 && !unborn)
         result = tfs_ops_bytes(s, need, &view, &content);
-    if (result < 0)
-        return result;
-    result = tfs_ops_copy(s, node, tfs_blob_span(content), &copy);
+    if (result == 0)
+        result = leave_schema(s, r, &attr, tfs_blob_span(content));
     tfs_blob_unref(content);
-    if (result < 0)
-        return result;
-    result = leave_schema(s, r, copy->scratch);
-    tfs_inode_drop(&s->inodes, copy);
     return result;
 }
 
