@@ -1,9 +1,8 @@
 /*
  * The names of a save: schema (formats/format.h, struct tfs_tree) + document -> directories and
- * files. They are nodes, small values that are computed and never stored (node.c); which of them
- * are there says existence.c; names, paths and listings are in tree.c, and so are the names that
- * differ between two documents. A text goes from here to the lens of its file, onto an edit of the
- * caller's.
+ * files. They are nodes, small values that are computed and never stored, and exist or do not
+ * (node.c); names, paths and listings are in tree.c, and so are the names that differ between two
+ * documents. A text goes from here to the lens of its file, onto an edit of the caller's.
  *
  * Knows no FUSE and no handles. What users changed about names (hidden names, scratch files) is the
  * session's, on top of this.
