@@ -281,23 +281,6 @@ int tfs_ops_range(struct tfs_need *need, const struct tfs_view *view, uint64_t o
     return 0;
 }
 
-/* What lies in a chunk keeps a file from being read: EIO, and a sentence, of which the kernel's
- * attempts at one file make one line. */
-static int tell_unreadable(struct tfs_session *s, const struct tfs_need *need,
-                           const struct tfs_error *err)
-{
-    const uint64_t id = need->view.id, version = need->view.doc->version;
-
-    pthread_mutex_lock(&s->lock);
-    const bool told = s->unreadable.id == id && s->unreadable.version == version;
-    s->unreadable.id = id;
-    s->unreadable.version = version;
-    pthread_mutex_unlock(&s->lock);
-    if (!told)
-        tfs_ops_log_node(s, err, &need->view.node);
-    return -EIO;
-}
-
 static const struct tfs_job_kind look = {NULL, NULL};
 
 /* Before any job the store's thread does. */
@@ -330,8 +313,10 @@ static int render(struct tfs_session *s, struct tfs_need *need)
     int result = need->size > 0 ? tfs_views_render_range(&need->view, need->offset, need->size,
                                                          &need->blob, &err)
                                 : tfs_views_render(&s->views, &need->view, &need->blob, &err);
-    if (result == -EBADMSG)
-        result = tell_unreadable(s, need, &err);
+    if (result == -EBADMSG) {
+        tfs_ops_log_node(s, &err, &need->view.node);
+        result = -EIO;
+    }
     if (result == -ESTALE)
         result = tfs_ops_catch_up(need, tfs_ops_branch(s, &need->view.node), need->view.doc);
     tfs_doc_unref(need->view.doc);

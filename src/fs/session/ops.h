@@ -83,9 +83,6 @@ struct tfs_session {
     int64_t quiet_at;   /* the kernel keeps names from then on, if nothing changes; 0: it does */
     int64_t late_until; /* changes are told, because a listing of before may come late */
     uint64_t told;      /* the last change that was seen: tfs_views_last_stamp */
-    struct {
-        uint64_t id, version; /* of the file that could not be read last, and its document */
-    } unreadable;
     char *left; /* what the end said of what is not in the save; NULL: nothing */
 };
 

@@ -53,7 +53,6 @@ static int complete(struct tfs_store *store, const struct tfs_key *chunk, struct
     if (result == 0)
         result = tfs_save_complete(store->save, chunk, err);
     if (result == 0) {
-        tfs_store_tell_damage(store, old->facts, store->save->doc->facts);
         store->disk = TFS_DISK_READ;
         result = complete_all(store, old, store->save->doc, err);
     }

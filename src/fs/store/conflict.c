@@ -25,38 +25,6 @@ static void turned(struct tfs_store *store)
         store->client.turned(store->client.arg);
 }
 
-#define TOLD_MAX 20 /* lines about damage at a time */
-
-static bool has_note(const struct tfs_facts *facts, const char *text)
-{
-    for (size_t i = 0; facts != NULL && i < facts->note_count; i++)
-        if (strcmp(facts->notes[i].text, text) == 0)
-            return true;
-    return false;
-}
-
-/* Damage that was not known when `before` was read. All of it stands in info.txt. */
-void tfs_store_tell_damage(struct tfs_store *store, const struct tfs_facts *before,
-                           const struct tfs_facts *now)
-{
-    struct tfs_error line = {0};
-    size_t found = 0;
-
-    for (size_t i = 0; now != NULL && now != before && i < now->note_count; i++) {
-        if (now->notes[i].kind != TFS_NOTE_DAMAGED || has_note(before, now->notes[i].text) ||
-            ++found > TOLD_MAX)
-            continue;
-        tfs_error_reset(&line);
-        tfs_fail(&line, -EBADMSG, "damaged: %s", now->notes[i].text);
-        tfs_store_log(store, &line);
-    }
-    if (found <= TOLD_MAX)
-        return;
-    tfs_error_reset(&line);
-    tfs_fail(&line, -EBADMSG, "damaged: %zu more, which info.txt names", found - TOLD_MAX);
-    tfs_store_log(store, &line);
-}
-
 /* Shows save->doc, which was just written and is what is on disk; or remembers to. */
 static int show_saved(struct tfs_store *store, struct tfs_error *err)
 {
@@ -67,9 +35,8 @@ static int show_saved(struct tfs_store *store, struct tfs_error *err)
     return 0;
 }
 
-static void note_reading(struct tfs_store *store, const struct tfs_facts *before)
+static void note_reading(struct tfs_store *store)
 {
-    tfs_store_tell_damage(store, before, store->save->doc->facts);
     pthread_mutex_lock(&store->lock);
     store->st = store->save->st;
     pthread_mutex_unlock(&store->lock);
@@ -79,15 +46,13 @@ static void note_reading(struct tfs_store *store, const struct tfs_facts *before
 static int read_theirs(struct tfs_store *store, struct tfs_error *err)
 {
     const bool was_lost = store->disk == TFS_DISK_LOST;
-    struct tfs_facts *before = tfs_facts_ref(store->save->doc->facts);
     /* Slots that edits gave out since must not be given to other chunks. */
     int result = tfs_doc_reserve_slots(&store->save->doc, store->key_count, err);
 
     if (result == 0)
         result = store->save->container->reload(store->save, err);
     if (result == 0)
-        note_reading(store, before);
-    tfs_facts_unref(before);
+        note_reading(store);
     if (result == -ENOMEM)
         return result;
     store->disk = result < 0 ? TFS_DISK_LOST : TFS_DISK_READ;

@@ -154,9 +154,6 @@ int tfs_store_rebase(struct tfs_store *store, struct tfs_doc *onto, const struct
                      const struct tfs_doc *ours, struct tfs_doc **doc, struct tfs_error *err);
 
 /* ---- conflict.c ---- */
-/* Damage that was not known when `before` was read. */
-void tfs_store_tell_damage(struct tfs_store *store, const struct tfs_facts *before,
-                           const struct tfs_facts *now);
 /* `committed` is on disk. Where an equal document was read back in its place, that is what is
  * saved; what is shown stands on it from now on. */
 int tfs_store_follow(struct tfs_store *store, const struct tfs_doc *committed,
