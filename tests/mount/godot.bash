@@ -340,7 +340,6 @@ levels_made() {
     want mkdir "$M/lods/2/chunks/-5_0_3" "$M/lods/1"
     want soon test -e "$M/lods/2/chunks/-5_0_3/voxels.csv"
     same 'mv into a level' "$(py 'print(err(os.rename, a[0], a[1]))' "$M/lods/2" "$M/lods/1/2")" EPERM
-    logged '^lods/2: this directory becomes no other one'
     want rmdir "$M/lods/1"
     want mv "$M/lods/2" "$M/lods/1"
     same 'levels' "$(ls "$M/lods")" 1

@@ -181,7 +181,6 @@ moved_out_of_the_save() {
     wants_not mv "$M/chunks/$C" "$M/aside"
     wants_not mv "$M/chunks/$C" "$M/chunks/$C2"
     wants_not [ -e "$M/aside" ]
-    logged "chunks/$C: a chunk moves to a coordinate"
     down
     want cmp "$PRISTINE" "$S"
 }

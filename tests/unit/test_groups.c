@@ -154,7 +154,6 @@ START_TEST(session_leaves_it_to_mv_to_copy_a_group)
     ck_assert_int_eq(rename_path("layers/2", "layers/two"), -EPERM);
     ck_assert_int_eq(rename_path("layers/2/chunks", "layers/3/chunks"), -EPERM);
     ck_assert_int_eq(rename_path("layers", "levels"), -EPERM);
-    ck_assert_ptr_nonnull(strstr(messages, "\nlayers: this directory becomes no other one"));
     ck_assert_int_eq(make("scratch"), 0);
     ck_assert_int_eq(rename_path("scratch", "layers/1"), -EXDEV);
     ck_assert_str_eq(list("layers"), ". .. 2 3 ");

@@ -150,15 +150,10 @@ static int group_make(struct tfs_session *s, const struct tfs_node *node, struct
     return 0;
 }
 
-static int group_remove(struct tfs_session *s, const struct tfs_node *node, struct tfs_error *err)
+static int group_remove(struct tfs_session *s, const struct tfs_node *node)
 {
-    const struct tfs_tree *tree = tfs_ops_branch(s, node)->save->tree;
+    int result = tfs_ops_branch(s, node)->save->tree->fixed_groups ? -EPERM : check_empty(s, node);
 
-    if (tree->fixed_groups)
-        return tfs_fail(err, -EPERM,
-                        "what is in %s comes with the save and stays, only chunks can be removed",
-                        tree->group_dir);
-    int result = check_empty(s, node);
     if (result < 0)
         return result;
     tfs_names_drop(&s->names, node);
@@ -194,8 +189,8 @@ static int mkdir_schema(struct tfs_session *s, struct naming *c, const struct tf
 {
     if (entry->visible)
         return -EEXIST;
-    if (tfs_entry_check_shown(entry, &c->err) < 0)
-        return c->err.code;
+    if (tfs_entry_is_left_out(entry))
+        return -EPERM;
     if (entry->branch != NULL && tfs_node_is_group(&entry->node) && !is_shown_in_group(entry)) {
         int result = group_make(s, &entry->node, &c->err);
         return result < 0 ? result : tfs_ops_attr_node(s, NULL, &entry->node, c->attr);
@@ -273,15 +268,10 @@ static int rmdir_scratch(struct tfs_session *s, struct tfs_link *link)
     return 0;
 }
 
-/* git passes over a directory that is not empty: the log says why the chunk is still there. */
 static int rmdir_chunk(struct tfs_session *s, const struct tfs_entry *entry, struct naming *c)
 {
     /* A tile is refused with its sentence, whatever is in it. */
     int result = tfs_chunks_are_fixed(entry->branch->save) ? 0 : check_empty(s, &entry->node);
-    if (result == -ENOTEMPTY && tfs_names_of(&s->names, &entry->node) != NULL)
-        tfs_fail(&c->err, result,
-                 "the chunk stays, because not all of its files were removed; trees of other files "
-                 "need a mount with their -o views=");
     if (result == 0)
         result = group_keep(s, &entry->node);
     if (result < 0)
@@ -315,7 +305,7 @@ static int remove_directory(struct tfs_session *s, struct naming *c)
     if (tfs_node_is_chunk(&entry->node))
         return rmdir_chunk(s, entry, c);
     if (entry->branch != NULL && tfs_node_is_group(&entry->node) && !is_shown_in_group(entry))
-        return group_remove(s, &entry->node, &c->err);
+        return group_remove(s, &entry->node);
     return rmdir_below_chunk(s, entry);
 }
 
@@ -337,7 +327,7 @@ static int make_symlink(struct tfs_session *s, struct naming *c)
     if (entry->link != NULL || entry->visible)
         return -EEXIST;
     if (entry->schema)
-        return tfs_entry_check_shown(entry, &c->err) < 0 ? c->err.code : -EPERM;
+        return -EPERM;
     const int result = tfs_entry_free_for_scratch(s, entry, c->name, false);
     return result < 0 ? result : make_scratch(s, c, TFS_SCRATCH_SYMLINK);
 }

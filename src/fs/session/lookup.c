@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "formats/views/view_sets.h"
 #include "fs/session/ops.h"
 
 /* ---- chunks that nobody read yet ------------------------------------------------------------- */
@@ -286,20 +285,12 @@ bool tfs_entry_read_only(struct tfs_session *s, const struct tfs_entry *entry)
     return entry->branch != NULL ? tfs_store_read_only(entry->branch->store) : s->options.read_only;
 }
 
-int tfs_entry_check_shown(const struct tfs_entry *entry, struct tfs_error *err)
+bool tfs_entry_is_left_out(const struct tfs_entry *entry)
 {
     struct tfs_save *save = entry->branch != NULL ? entry->branch->save : NULL;
 
-    if (save == NULL || !tfs_node_is_left_out(save, &entry->node) ||
-        tfs_node_exists(save, tfs_store_shown(entry->branch->store), &entry->node) == 1)
-        return 0;
-    struct tfs_buf views = {0};
-    tfs_chosen_print(save->options.views, &views);
-    tfs_buf_u8(&views, 0);
-    tfs_fail(err, -EPERM, "this file of the tree is left out by -o views=%s and cannot be made",
-             views.failed ? "" : (const char *)views.data);
-    tfs_buf_release(&views);
-    return err->code;
+    return save != NULL && tfs_node_is_left_out(save, &entry->node) &&
+           tfs_node_exists(save, tfs_store_shown(entry->branch->store), &entry->node) != 1;
 }
 
 /* `cp -r CHUNK OTHER` where the other chunk is there. */

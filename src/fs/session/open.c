@@ -176,7 +176,6 @@ struct creating {
     int flags;
     struct tfs_handle *handle;
     struct tfs_attr *attr;
-    struct tfs_error err; /* to be logged; code 0: nothing */
 };
 
 /* `mkdir chunks/X; echo ... >> chunks/X/voxels.csv`: the file is in the new chunk and is only
@@ -217,8 +216,8 @@ static int create_schema(struct tfs_session *s, struct creating *c, const struct
         return -EISDIR;
     if (tfs_ops_read_only(s, &entry->node))
         return -EROFS;
-    if (tfs_entry_check_shown(entry, &c->err) < 0)
-        return c->err.code;
+    if (tfs_entry_is_left_out(entry))
+        return -EPERM;
     if (!tfs_ops_writable(s, &entry->node))
         return -EACCES;
     const bool unborn = !starts_from_text(s, c, &entry->node);
@@ -320,7 +319,7 @@ int tfs_session_create(struct tfs_session *s, uint64_t parent, const char *name,
     const struct tfs_attr owner = {.st = {.st_mode = mode, .st_uid = uid, .st_gid = gid}};
     struct creating c = {
         .parent = parent, .name = name, .owner = &owner, .flags = flags, .attr = attr};
-    int result = tfs_ops_told(s, parent, name, tfs_ops_run(s, try_create, &c), &c.err);
+    int result = tfs_ops_run(s, try_create, &c);
 
     if (result == 0)
         *handle = c.handle;

@@ -83,7 +83,7 @@ struct tfs_session {
     int64_t quiet_at;   /* the kernel keeps names from then on, if nothing changes; 0: it does */
     int64_t late_until; /* changes are told, because a listing of before may come late */
     uint64_t told;      /* the last change that was seen: tfs_views_last_stamp */
-    char *left; /* what the end said of what is not in the save; NULL: nothing */
+    char *left;         /* what the end said of what is not in the save; NULL: nothing */
 };
 
 /* ---- stores and nodes ------------------------------------------------------------------------ */
@@ -332,9 +332,8 @@ int tfs_entry_free_for_scratch(struct tfs_session *s, const struct tfs_entry *en
 /* Is it a directory whose entries are groups? */
 bool tfs_holds_groups(const struct tfs_node *dir);
 bool tfs_entry_read_only(struct tfs_session *s, const struct tfs_entry *entry);
-/* May a name of the schema that is not there be made? -EPERM with a sentence where -o views= leaves
- * it out. */
-int tfs_entry_check_shown(const struct tfs_entry *entry, struct tfs_error *err);
+/* A name of the schema that is not there, and that -o views= leaves out: it cannot be made. */
+bool tfs_entry_is_left_out(const struct tfs_entry *entry);
 /* A scratch file of that name with these bytes, or of a symbolic link the target; in the place of
  * one that has the name. */
 int tfs_entry_make_scratch(struct tfs_session *s, uint64_t parent, const char *name,

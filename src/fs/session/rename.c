@@ -154,8 +154,6 @@ struct renaming {
     bool no_replace;
     struct tfs_reply reply;
     struct tfs_entry from, to;
-    struct tfs_error err; /* to be logged; code 0: nothing */
-    bool about_new;       /* it is about the new name */
 };
 
 static int find(struct tfs_session *s, struct tfs_need *need, struct renaming *r)
@@ -187,18 +185,17 @@ static int onto_file(struct tfs_session *s, struct renaming *r)
 
     if (tfs_ops_read_only(s, to))
         return -EROFS;
-    if (tfs_entry_check_shown(&r->to, &r->err) < 0) {
-        r->about_new = true;
-        return r->err.code;
-    }
+    if (tfs_entry_is_left_out(&r->to))
+        return -EPERM;
     if (!tfs_ops_writable(s, to))
         return -EACCES;
     struct tfs_inode *inode = tfs_inode_find(&s->inodes, r->from.link->scratch->id);
     if (inode->scratch->kind != TFS_SCRATCH_FILE ||
         (inode->scratch->flags & TFS_SCRATCH_CONTROL) != 0)
         return -EPERM;
+    struct tfs_error ignored = {0};
     struct tfs_blob *text;
-    if (tfs_blob_copy(tfs_buf_span(&inode->scratch->bytes), &text, &r->err) < 0)
+    if (tfs_blob_copy(tfs_buf_span(&inode->scratch->bytes), &text, &ignored) < 0)
         return -ENOMEM;
     struct rename_work *work =
         tfs_work_create(sizeof(*work), &rename_kind, tfs_ops_branch(s, to), inode, r->reply);
@@ -310,9 +307,10 @@ static int schema_to_scratch(struct tfs_session *s, struct renaming *r, struct t
 static int move_chunk(struct renaming *r)
 {
     /* Refused with a sentence when it comes to it. */
-    bool fixed = tfs_chunks_are_fixed(r->from.branch->save);
+    const bool fixed = tfs_chunks_are_fixed(r->from.branch->save);
+
     if (!r->to.coordinate)
-        return tfs_fail(&r->err, -EPERM, "a chunk moves to a coordinate, X_Y_Z, and nowhere else");
+        return -EPERM;
     if (r->new_parent != r->parent)
         return fixed ? -EPERM : -EXDEV;
     if (r->to.schema && !fixed)
@@ -334,11 +332,7 @@ static int move_group(struct renaming *r)
     if (is_group_top(&r->from.node) && r->to.schema && is_group_top(&r->to.node) &&
         !tree->fixed_groups)
         return r->to.visible ? -EEXIST : -EXDEV;
-    if (tree->fixed_groups)
-        return tfs_fail(&r->err, -EPERM, "what is in %s comes with the save and stays",
-                        tree->group_dir);
-    return tfs_fail(&r->err, -EPERM, "this directory becomes no other one; %s/N can become %s/M",
-                    tree->group_dir, tree->group_dir);
+    return -EPERM;
 }
 
 static int move_schema(struct tfs_session *s, struct renaming *r, struct tfs_need *need)
@@ -390,9 +384,6 @@ void tfs_session_rename(struct tfs_session *s, uint64_t parent, const char *name
                          .new_name = new_name,
                          .no_replace = no_replace,
                          .reply = reply};
-    int result = tfs_ops_run(s, try_rename, &r);
 
-    tfs_ops_told(s, r.about_new ? new_parent : parent, r.about_new ? new_name : name, result,
-                 &r.err);
-    tfs_reply_now(reply, result);
+    tfs_reply_now(reply, tfs_ops_run(s, try_rename, &r));
 }
