@@ -287,7 +287,7 @@ int list_entries(const char *path, tfs_dirent_fn give, void *arg)
     int result = path[0] != '\0' ? look(path, &attr) : 0;
     while (result == 0 && l.more) {
         l.more = false;
-        result = tfs_session_read_directory(session, attr.id, l.next, list_entry, &l);
+        result = tfs_session_read_directory(session, attr.id, l.next, true, list_entry, &l);
     }
     return result;
 }

@@ -25,6 +25,29 @@ START_TEST(session_shows_what_the_lens_shows)
 }
 END_TEST
 
+static bool count_known(void *arg, const struct tfs_dirent *entry)
+{
+    unsigned *known = arg;
+    known[S_ISDIR(entry->attr.st.st_mode)] += entry->attr.id != 0;
+    return true;
+}
+
+/* What a walk by names does not ask for would take the size of each file. */
+START_TEST(session_lists_attributes_of_files_to_who_wants_them)
+{
+    struct tfs_attr chunk;
+    ck_assert_int_eq(look("chunks/0_0_0", &chunk), 0);
+    ck_assert_str_eq(cat("chunks/0_0_0/text.txt"), "zero"); /* from now on its size is known */
+    for (unsigned files = 0; files < 2; files++) {
+        unsigned known[2] = {0};
+        ck_assert_int_eq(
+            tfs_session_read_directory(session, chunk.id, 0, files != 0, count_known, known), 0);
+        ck_assert_uint_eq(known[0] > 0, files);
+        ck_assert_uint_gt(known[1], 0);
+    }
+}
+END_TEST
+
 START_TEST(session_size_is_exact)
 {
     struct tfs_attr attr;
@@ -262,7 +285,7 @@ static void *read_often(void *arg)
         tfs_blob_unref(hold);
         tfs_session_release(session, handle);
         (void)tfs_session_lookup(session, 1, "all.txt", &attr);
-        (void)tfs_session_read_directory(session, 1, 0, ignore_entry, NULL);
+        (void)tfs_session_read_directory(session, 1, 0, true, ignore_entry, NULL);
         (void)tfs_session_current(session, 1);
     }
     return NULL;
@@ -371,6 +394,7 @@ END_TEST
 
 static const TTest *const *const tests[] = {
     &session_shows_what_the_lens_shows,
+    &session_lists_attributes_of_files_to_who_wants_them,
     &session_size_is_exact,
     &session_close_is_a_commit_and_other_views_show_it,
     &session_writing_back_what_was_read_commits_nothing,

@@ -331,8 +331,7 @@ struct filling {
     fuse_req_t req;
     char *data;
     size_t size, used;
-    bool plus;  /* with attributes */
-    bool files; /* those of files, too */
+    bool plus; /* with attributes */
 };
 
 static bool fill_entry(void *arg, const struct tfs_dirent *entry)
@@ -341,9 +340,6 @@ static bool fill_entry(void *arg, const struct tfs_dirent *entry)
     size_t left = f->size - f->used;
     struct fuse_entry_param param = entry_of(f->req, &entry->attr);
     const off_t next = (off_t)entry->next;
-
-    if (!f->files && S_ISREG(param.attr.st_mode))
-        param.ino = 0;
     size_t need =
         f->plus
             ? fuse_add_direntry_plus(f->req, f->data + f->used, left, entry->name, &param, next)
@@ -371,15 +367,15 @@ static void read_directory(fuse_req_t req, fuse_ino_t ino, size_t size, off_t of
 {
     struct tfs_fuse_requests *requests = fuse_req_userdata(req);
     const unsigned left = atomic_load_explicit(&requests->listings, memory_order_relaxed);
-    struct filling f = {
-        .req = req, .data = malloc(size), .size = size, .plus = plus, .files = left > 0};
+    struct filling f = {.req = req, .data = malloc(size), .size = size, .plus = plus};
     int result = -ENOMEM;
 
     if (plus && offset == 0 && left > 0) /* of two at once one may not count */
         atomic_store_explicit(&requests->listings, left - 1, memory_order_relaxed);
 
     if (f.data != NULL)
-        result = tfs_session_read_directory(session_of(req), ino, (uint64_t)offset, fill_entry, &f);
+        result = tfs_session_read_directory(session_of(req), ino, (uint64_t)offset,
+                                            plus && left > 0, fill_entry, &f);
     if (result < 0)
         fuse_reply_err(req, -result);
     else

@@ -428,6 +428,7 @@ struct listing {
     struct tfs_node dir;
     bool schema; /* the directory is one of the schema: `dir` */
     uint64_t offset;
+    bool files; /* with their attributes */
     tfs_dirent_fn give;
     void *arg;
     int result; /* negative: what is in the directory cannot be found out now */
@@ -473,7 +474,7 @@ static bool give_named(struct listing *l, const struct tfs_node *node, const cha
     const mode_t type = tfs_node_is_directory(node) ? S_IFDIR : S_IFREG;
     struct tfs_dirent entry = {.name = name, .next = next};
 
-    if (tfs_ops_attr_listed(l->s, node, &entry.attr))
+    if ((l->files || type == S_IFDIR) && tfs_ops_attr_listed(l->s, node, &entry.attr))
         return give_one(l, &entry);
     return give_entry(l, name, next, tfs_node_id(node), type);
 }
@@ -602,10 +603,11 @@ static int try_list(struct tfs_session *s, void *call, struct tfs_need *need)
     return result;
 }
 
-int tfs_session_read_directory(struct tfs_session *s, uint64_t id, uint64_t offset,
+int tfs_session_read_directory(struct tfs_session *s, uint64_t id, uint64_t offset, bool files,
                                tfs_dirent_fn give, void *arg)
 {
-    struct listing l = {.s = s, .id = id, .offset = offset, .give = give, .arg = arg};
+    struct listing l = {
+        .s = s, .id = id, .offset = offset, .files = files, .give = give, .arg = arg};
 
     return tfs_ops_run(s, try_list, &l);
 }

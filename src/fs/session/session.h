@@ -180,9 +180,9 @@ struct tfs_dirent {
 typedef bool (*tfs_dirent_fn)(void *arg, const struct tfs_dirent *entry);
 
 /* Entries from `offset` on (0: the first). Offsets stay valid while entries come and go, so a
- * directory needs no opening. */
+ * directory needs no opening. files: their attributes are wanted, too, which takes their sizes. */
 int tfs_session_read_directory(struct tfs_session *session, uint64_t id, uint64_t offset,
-                               tfs_dirent_fn give, void *arg);
+                               bool files, tfs_dirent_fn give, void *arg);
 /* Did nothing change yet, so that a listing may be kept? */
 bool tfs_session_is_as_read(struct tfs_session *session);
 /* Stores unlinked optional files of the directory as absent, and commits. */
