@@ -260,6 +260,24 @@ mount_options_pass() {
     want cmp "$PRISTINE" "$S"
 }
 
+threads_of_daemon() {
+    find "/proc/$(daemon)/task" -mindepth 1 -maxdepth 1 | wc -l
+}
+
+# Two threads that take turns on one CPU are slower than one.
+as_many_threads_as_cpus() {
+    local cpus one
+    cpus=$(taskset -pc "$BASHPID" | sed 's/.*: //')
+    up -o ro,threads=1
+    one=$(threads_of_daemon)
+    down
+    want taskset -pc "${cpus%%[-,]*}" "$BASHPID" >"$D/out"
+    up -o ro
+    same 'threads on one CPU' "$(threads_of_daemon)" "$one"
+    want taskset -pc "$cpus" "$BASHPID" >"$D/out"
+    down
+}
+
 # asked OPCODE COMMAND...: how often the kernel asks the daemon that meanwhile.
 asked() {
     local before opcode=$1
@@ -424,6 +442,7 @@ try 'xattrs of the save are kept' keeps_xattrs_of_the_save
 try 'read-only files' read_only_files_refuse
 try 'statfs and mount options' filesystem_facts
 try '-o ro and options of our own' mount_options_pass
+try 'as many threads as CPUs' as_many_threads_as_cpus
 try 'names are kept until something is written' names_are_kept_until_something_is_written
 try 'a text is read to its end' a_text_is_read_to_its_end
 try 'readers beside one writer' race 1

@@ -16,6 +16,7 @@
 #include <fuse_lowlevel.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -104,9 +105,11 @@ static void hold_signals(struct tfs_fuse *fuse)
 
 static unsigned threads_of(const struct tfs_mount_options *options)
 {
-    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t cpus;
 
-    return options->threads > 0 ? options->threads : cpus > 1 ? (unsigned)cpus : 1;
+    if (options->threads > 0)
+        return options->threads;
+    return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (unsigned)CPU_COUNT(&cpus) : 1;
 }
 
 int tfs_fuse_open(const struct tfs_mount_options *options, const char *source, bool read_only,

@@ -23,7 +23,7 @@ struct tfs_mount_options {
     uint64_t scratch_size;
     uint64_t cache_size; /* rendered files */
     uint64_t inflate_limit;
-    unsigned threads;             /* 0: as many as CPUs */
+    unsigned threads;             /* 0: as many as CPUs that it may run on */
     unsigned max_read;            /* 0: what the kernel likes */
     struct tfs_undo_options undo; /* what is replaced is kept; -o backup */
     char *backup;                 /* undo.directory, or NULL */
