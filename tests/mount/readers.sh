@@ -445,8 +445,8 @@ try '-o ro and options of our own' mount_options_pass
 try 'as many threads as CPUs' as_many_threads_as_cpus
 try 'names are kept until something is written' names_are_kept_until_something_is_written
 try 'a text is read to its end' a_text_is_read_to_its_end
-try 'readers beside one writer' race 1
-try 'readers beside three writers' race 3
+try 'readers beside one writer, one thread' race 1 -o threads=1
+try 'readers beside three writers, four threads' race 3 -o threads=4
 try 'readers beside writers, every close in the save' race 2 -o commit=close
 try 'readers when the daemon is killed' killed_beside_readers
 try 'files without holes are not asked for them' files_without_holes_are_not_asked_for_them

@@ -74,6 +74,42 @@ START_TEST(session_shows_a_draft_to_who_wrote_it_alone)
 }
 END_TEST
 
+/* What the kernel is to be given with the answer to this open, and whose it is; "": nothing. */
+static const char *given(struct tfs_handle *handle)
+{
+    static char text[64];
+    struct tfs_blob *blob = tfs_session_give_text(session, handle);
+    const struct tfs_span bytes = tfs_blob_span(blob);
+    snprintf(text, sizeof(text), "%.*s", (int)bytes.size, (const char *)bytes.data);
+    tfs_blob_unref(blob);
+    return text;
+}
+
+/* The kernel would wait for a page that a READ of another handle holds. */
+START_TEST(session_gives_a_text_to_the_kernel_once_and_beside_no_other_handle)
+{
+    struct tfs_attr attr;
+    ck_assert_int_eq(look(TEXT, &attr), 0);
+    struct tfs_handle *first = open_path(TEXT, O_RDONLY), *second = open_path(TEXT, O_RDONLY);
+    ck_assert_str_eq(given(first), "");
+    ck_assert_str_eq(given(second), "");
+    ck_assert_int_eq(close_file(first), 0);
+    ck_assert_str_eq(given(second), "zero");
+    ck_assert_str_eq(given(second), "");
+    ck_assert_int_eq(close_file(second), 0);
+    first = open_path(TEXT, O_RDONLY);
+    ck_assert_str_eq(given(first), "");
+    ck_assert_int_eq(close_file(first), 0);
+    tfs_session_forget(session, attr.id, 1); /* its pages are gone */
+    first = open_path(TEXT, O_RDONLY);
+    ck_assert_str_eq(given(first), "zero");
+    ck_assert_int_eq(close_file(first), 0);
+    first = open_path(TEXT, O_RDWR);
+    ck_assert_str_eq(given(first), "");
+    ck_assert_int_eq(close_file(first), 0);
+}
+END_TEST
+
 /* git stores the size that it sees before it closes what it created. */
 START_TEST(session_shows_the_size_of_a_created_file_and_nothing_of_its_text)
 {
@@ -902,6 +938,7 @@ END_TEST
 
 static const TTest *const *const tests[] = {
     &session_shows_a_draft_to_who_wrote_it_alone,
+    &session_gives_a_text_to_the_kernel_once_and_beside_no_other_handle,
     &session_shows_the_size_of_a_created_file_and_nothing_of_its_text,
     &session_commits_when_a_writer_closes_and_for_nobody_else,
     &session_commits_nothing_for_who_wrote_nothing_beside_two_that_did,
