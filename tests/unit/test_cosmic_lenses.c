@@ -414,7 +414,7 @@ START_TEST(odd_names_that_were_there_before_may_stay)
     /* The empty name and a:b. */
     open_body(7, "02 00000002 00000000 00000003 613a62 07 00 00 08 00*29 " UNIFORM15 "030f 01 00");
     ck_assert_int_eq(files_put_text(&c, origin, "palette.txt", "0\n1 c\n"), 0);
-    ck_assert(files_shows(&c, origin, "palette.txt", "0 \n1 c\n"));
+    ck_assert(files_shows(&c, origin, "palette.txt", "0\n1 c\n"));
     struct maker_bytes text = cosmic_get(&c, origin, "voxels.csv");
     ck_assert_int_eq(files_put(&c, origin, "voxels.csv", cosmic_span(&text)), 0);
     maker_release(&text);

@@ -32,14 +32,15 @@ void tfs_palette_print(struct tfs_buf *out, const char *prefix, uint32_t index,
 {
     tfs_buf_add_text(out, prefix);
     tfs_table_print_number(out, index);
-    tfs_buf_u8(out, ' ');
+    if (name.size > 0)
+        tfs_buf_u8(out, ' ');
     tfs_name_print(out, name);
     tfs_buf_u8(out, '\n');
 }
 
 size_t tfs_palette_line_size(const char *prefix, uint32_t index, struct tfs_span name)
 {
-    return strlen(prefix) + tfs_decimal_width(index) + 1 + tfs_name_size(name) + 1;
+    return strlen(prefix) + tfs_decimal_width(index) + (name.size > 0) + tfs_name_size(name) + 1;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

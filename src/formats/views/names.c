@@ -111,17 +111,13 @@ static uint32_t line_of(const struct tfs_name_list *list, uint32_t word)
 
 static int fail_moved(const struct renaming *r, uint32_t line, uint32_t word, struct tfs_error *err)
 {
-    struct tfs_buf shown = {0};
+    char name[TFS_QUOTED];
 
-    tfs_name_print(&shown, tfs_words_at(&r->old.words, word));
-    tfs_buf_u8(&shown, 0);
-    if (tfs_buf_check(&shown, err) == 0)
-        tfs_fail(err, -EBADMSG,
-                 "name %u is %s, which is name %u of the list: names were moved, so this is a "
-                 "sorted list or one of another moment; edit the one that the save has now",
-                 line + 1, (const char *)shown.data, line_of(&r->old, word) + 1);
-    tfs_buf_release(&shown);
-    return err->code;
+    return tfs_fail(err, -EBADMSG,
+                    "name %u is %s, which is name %u of the list: names were moved, so this is a "
+                    "sorted list or one of another moment; edit the one that the save has now",
+                    line + 1, tfs_name_quote(tfs_words_at(&r->old.words, word), name),
+                    line_of(&r->old, word) + 1);
 }
 
 /* Names come and go, and those behind them move to other lines: line n of a list of another moment,
