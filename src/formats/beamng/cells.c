@@ -101,15 +101,14 @@ static struct tfs_beamng_tile tile_of(const struct tfs_chunk *chunk)
 static struct tfs_span stored_values(const struct tfs_chunk *chunk, unsigned i)
 {
     const struct tfs_beamng_plane *plane = stored_plane(tfs_beamng_chunk_sample(chunk), i);
-    const struct tfs_beamng_planes stored = tfs_beamng_planes_of(chunk);
     const struct tfs_beamng_tile tile = tile_of(chunk);
     const size_t samples = tfs_beamng_tile_samples(&tile);
 
     if (plane == NULL || samples == 0 ||
-        stored.others.size <
+        tfs_blob_span(chunk->extra).size <
             ((size_t)plane->before + plane->bytes - tfs_beamng_heights.bytes) * samples)
         return (struct tfs_span){NULL, 0};
-    return tfs_beamng_tile_plane(stored, &tile, plane);
+    return tfs_beamng_tile_plane(chunk, &tile, plane);
 }
 
 /* Has a tile as many bytes as the layout says? */

@@ -26,35 +26,34 @@ const char *tfs_beamng_number(double value, char text[TFS_BEAMNG_NUMBER_ROOM])
     return text;
 }
 
-static void add_text(struct tfs_beamng_texts *texts, bool counts, const char *key,
-                     const char *format, ...) __attribute__((format(printf, 4, 5)));
-static void add_text(struct tfs_beamng_texts *texts, bool counts, const char *key,
-                     const char *format, ...)
+static void add_text(struct tfs_beamng_texts *texts, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void add_text(struct tfs_beamng_texts *texts, const char *key, const char *format, ...)
 {
+    char *value = texts->values[texts->count];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(texts->items[texts->count].value, TFS_BEAMNG_TEXT_ROOM, format, args);
+    vsnprintf(value, TFS_BEAMNG_TEXT_ROOM, format, args);
     va_end(args);
-    texts->items[texts->count].key = key;
-    texts->items[texts->count++].counts = counts;
+    texts->items[texts->count++] = (struct tfs_png_text){key, value};
 }
 
 void tfs_beamng_ground_texts(const struct tfs_beamng_ground *ground, struct tfs_beamng_texts *texts)
 {
     char a[TFS_BEAMNG_NUMBER_ROOM], b[TFS_BEAMNG_NUMBER_ROOM], c[TFS_BEAMNG_NUMBER_ROOM];
 
-    *texts = (struct tfs_beamng_texts){0};
+    texts->count = 0;
     if (ground->placed)
-        add_text(texts, true, "position", "%s %s %s", tfs_beamng_number(ground->position[0], a),
+        add_text(texts, "position", "%s %s %s", tfs_beamng_number(ground->position[0], a),
                  tfs_beamng_number(ground->position[1], b),
                  tfs_beamng_number(ground->position[2], c));
     if (ground->live)
-        add_text(texts, true, "square-size", "%s", tfs_beamng_number(ground->square, a));
+        add_text(texts, "square-size", "%s", tfs_beamng_number(ground->square, a));
     if (ground->height > 0)
-        add_text(texts, true, "max-height", "%s", tfs_beamng_number(ground->height, a));
+        add_text(texts, "max-height", "%s", tfs_beamng_number(ground->height, a));
     if (ground->scaled)
-        add_text(texts, false, "metres", "0 is %s, 65535 is %s", tfs_beamng_number(ground->low, a),
+        add_text(texts, "metres", "0 is %s, 65535 is %s", tfs_beamng_number(ground->low, a),
                  tfs_beamng_number(ground->low + HIGHEST * ground->metres, b));
 }
 

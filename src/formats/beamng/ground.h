@@ -5,6 +5,7 @@
 #define TFS_FORMATS_BEAMNG_GROUND_H
 
 #include "formats/save/document.h"
+#include "image/png.h"
 
 #define TFS_BEAMNG_NAME_ROOM 256
 
@@ -24,15 +25,12 @@ struct tfs_beamng_ground {
 int tfs_beamng_ground_look(const char *path, unsigned version, struct tfs_facts *facts,
                            struct tfs_beamng_ground *ground, struct tfs_error *err);
 
-/* The texts of a height map, and which of them must agree when one is written. */
+/* The texts of a height map, which must agree when one is written. */
 #define TFS_BEAMNG_TEXTS     4
 #define TFS_BEAMNG_TEXT_ROOM 96
 struct tfs_beamng_texts {
-    struct {
-        const char *key;
-        char value[TFS_BEAMNG_TEXT_ROOM];
-        bool counts; /* else it is for looking */
-    } items[TFS_BEAMNG_TEXTS];
+    struct tfs_png_text items[TFS_BEAMNG_TEXTS];
+    char values[TFS_BEAMNG_TEXTS][TFS_BEAMNG_TEXT_ROOM];
     size_t count;
 };
 

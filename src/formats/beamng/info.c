@@ -19,13 +19,14 @@ static void survey_samples(const struct tfs_doc *doc, struct survey *s)
 {
     *s = (struct survey){.low = UINT16_MAX};
     for (size_t i = 0; i < doc->count; i++) {
-        const struct tfs_beamng_planes planes = tfs_beamng_planes_of(tfs_doc_at(doc, i));
-        const uint8_t *heights = planes.heights.data;
-        for (size_t k = 0; 2 * k < planes.heights.size; k++) {
+        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
+        const struct tfs_span samples = tfs_blob_span(chunk->blob);
+        const uint8_t *heights = samples.data, *layers = tfs_blob_span(chunk->extra).data;
+        for (size_t k = 0; 2 * k < samples.size; k++) {
             const uint16_t height = (uint16_t)(heights[2 * k] | heights[2 * k + 1] << 8);
             s->low = height < s->low ? height : s->low;
             s->high = height > s->high ? height : s->high;
-            s->layers[planes.others.data[k]]++;
+            s->layers[layers[k]]++;
         }
     }
 }

@@ -31,8 +31,7 @@ static const uint8_t *layers_of(const struct view *v, struct tfs_key key,
 {
     if (v->before != NULL && tfs_key_compare(v->key, key) == 0)
         return v->before;
-    const struct tfs_beamng_planes planes = tfs_beamng_planes_of(tfs_doc_find(v->doc, key));
-    return tfs_beamng_tile_plane(planes, tile, &tfs_beamng_layers).data;
+    return tfs_beamng_tile_plane(tfs_doc_find(v->doc, key), tile, &tfs_beamng_layers).data;
 }
 
 /* `count` layers from linear index `i` on; the last sample repeats behind the end. */
@@ -96,8 +95,7 @@ uint64_t tfs_beamng_corners_odd(const struct tfs_doc *doc)
     for (size_t i = 0; i < doc->count && has_corners(doc); i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
         struct tfs_beamng_tile tile = tfs_beamng_tile_of(tfs_beamng_layout_of(doc), chunk->key);
-        const uint8_t *stored =
-            tfs_beamng_tile_plane(tfs_beamng_planes_of(chunk), &tile, &tfs_beamng_corners).data;
+        const uint8_t *stored = tfs_beamng_tile_plane(chunk, &tile, &tfs_beamng_corners).data;
         const uint32_t pitch = read_patch(&v, &tile, 0, 0, patch);
         for (uint32_t z = 0; z < tile.height; z++)
             for (uint32_t x = 0; x < tile.width; x++, stored += CORNERS) {
@@ -125,8 +123,8 @@ static int follow_tile(struct tfs_edit *edit, struct tfs_key key, const struct v
     const struct tfs_doc *doc = tfs_edit_doc(edit);
     const struct view after = {.doc = doc};
     struct tfs_beamng_tile tile = tfs_beamng_tile_of(tfs_beamng_layout_of(doc), key);
-    struct tfs_span stored = tfs_beamng_tile_plane(tfs_beamng_planes_of(tfs_doc_find(doc, key)),
-                                                   &tile, &tfs_beamng_corners);
+    const struct tfs_span stored =
+        tfs_beamng_tile_plane(tfs_doc_find(doc, key), &tile, &tfs_beamng_corners);
     uint8_t old[PATCH], new[PATCH], was[CORNERS], is[CORNERS];
     uint8_t corners[TFS_BEAMNG_TILE_SAMPLES * CORNERS];
     /* Of a tile to the south the north row reads the changed tile, and so does the end of the row

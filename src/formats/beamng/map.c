@@ -1,13 +1,9 @@
 /*
  * Layers and heights -> map.png, for looking: materials in the colours of their names, slopes lit
- * from the north-west, darker where the ground is low; holes black. North up. A terrain that is too
- * wide for a picture is scaled down by a power of two: a pixel is the mean of a square of samples,
- * and lit by what its neighbours are.
+ * from the north-west, darker where the ground is low; holes black. North up. Of a terrain that is
+ * too wide for a picture it shows every second sample.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/beamng/lenses.h"
 #include "formats/views/pictures/picture.h"
@@ -22,87 +18,47 @@
 #define STEP_USUAL 8    /* a terrain is not flatter than this, for its light */
 
 struct map {
-    struct tfs_beamng_terrain terrain;
-    uint32_t shift, width;       /* a pixel is 1 << shift samples each way */
+    const struct tfs_doc *doc;
+    uint32_t side;               /* of the terrain */
+    uint32_t shift, width;       /* a pixel is one of 1 << shift samples each way */
     uint32_t low, high;          /* of all heights */
     int8_t slopes[STEP_MAX + 1]; /* how much a step of heights lightens */
-    uint64_t colours[256];       /* three colours, CHANNEL bits apart */
-    uint8_t *samples;            /* a row */
-    uint32_t *heights, *above;   /* of a row of pixels, and the one above it */
-    uint64_t *sums;              /* of a row of pixels, of colours; 0 before one is read */
+    uint32_t colours[256];       /* of layers */
+    uint16_t *heights, *above;   /* rows of samples: of a row of pixels, and of the one above it */
+    uint8_t *layers;
 };
-
-#define CHANNEL 21 /* bits: the sum of all samples of a pixel fits in */
-#define CHANNEL_OF(colours, c)                                                                     \
-    ((uint32_t)((colours) >> (2 - (c)) * CHANNEL) & ((1u << CHANNEL) - 1))
-
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-/* Samples of a square along a side. */
-static uint32_t within(const struct map *map, uint32_t pixel)
-{
-    const uint32_t left = map->terrain.layout.side - (pixel << map->shift);
-
-    return left < 1u << map->shift ? left : 1u << map->shift;
-}
-
-static void read_samples(const struct map *map, const struct tfs_beamng_plane *plane, uint32_t row)
-{
-    tfs_beamng_terrain_row(&map->terrain, plane, map->terrain.layout.side - 1 - row, map->samples);
-}
-
-/* The heights of the next row. */
-static void read_heights(struct map *map, uint32_t row)
-{
-    const uint32_t side = map->terrain.layout.side, shift = map->shift, rows = within(map, row);
-    const uint8_t *samples = map->samples;
-    uint32_t *heights = map->above;
-
-    map->above = map->heights;
-    map->heights = heights;
-    memset(heights, 0, map->width * sizeof(*heights));
-    for (uint32_t i = 0; i < rows; i++) {
-        read_samples(map, &tfs_beamng_heights, (row << shift) + i);
-        for (size_t x = 0; x < side; x++)
-            heights[x >> shift] += (uint32_t)(samples[2 * x] | samples[2 * x + 1] << 8);
-    }
-    for (uint32_t x = 0; x < map->width && shift > 0; x++)
-        heights[x] /= rows * within(map, x);
-}
-
-static void read_colours(const struct map *map, uint32_t row)
-{
-    const uint32_t side = map->terrain.layout.side, shift = map->shift, rows = within(map, row);
-    const uint8_t *samples = map->samples;
-    uint64_t *sums = map->sums;
-
-    for (uint32_t i = 0; i < rows; i++) {
-        read_samples(map, &tfs_beamng_layers, (row << shift) + i);
-        for (size_t x = 0; x < side; x++)
-            sums[x >> shift] += map->colours[samples[x]];
-    }
-    for (uint32_t x = 0; x < map->width && shift > 0; x++) {
-        uint64_t mean = 0;
-        for (unsigned c = 0; c < 3; c++)
-            mean = mean << CHANNEL | CHANNEL_OF(sums[x], c) / (rows * within(map, x));
-        sums[x] = mean;
-    }
-}
 
 /* ---- light ----------------------------------------------------------------------------------- */
 
-static void set_colours(struct map *map, const struct tfs_doc *doc)
+static void set_colours(struct map *map)
 {
-    struct tfs_beamng_names names = tfs_beamng_names_of(doc);
+    struct tfs_beamng_names names = tfs_beamng_names_of(map->doc);
     bool water;
 
     for (unsigned i = 0; i < TFS_BEAMNG_HOLE; i++) {
         struct tfs_span name = {0};
         (void)tfs_beamng_names_next(&names, &name);
-        const uint64_t colour = tfs_colour_of_name(name, &water);
-        map->colours[i] =
-            colour >> 16 << 2 * CHANNEL | (colour >> 8 & 0xff) << CHANNEL | (colour & 0xff);
+        map->colours[i] = tfs_colour_of_name(name, &water);
     }
+}
+
+static void read_row(const struct map *map, const struct tfs_beamng_plane *plane, uint32_t row,
+                     void *samples)
+{
+    tfs_beamng_row(map->doc, plane, map->side - 1 - (row << map->shift), samples);
+}
+
+/* The heights of the next row, and of the one above, which is the first one itself there. */
+static void next_heights(struct map *map, uint32_t row, const uint16_t **heights,
+                         const uint16_t **above)
+{
+    uint16_t *next = map->above;
+
+    map->above = map->heights;
+    map->heights = next;
+    read_row(map, &tfs_beamng_heights, row, next);
+    *heights = next;
+    *above = row > 0 ? map->above : next;
 }
 
 static uint32_t step_between(uint32_t a, uint32_t b)
@@ -113,18 +69,18 @@ static uint32_t step_between(uint32_t a, uint32_t b)
 /* What light depends on, of all heights: the mean step is half as light as a cliff. */
 static void set_light(struct map *map)
 {
+    const uint16_t *heights, *above;
     uint32_t low = UINT32_MAX, high = 0;
     uint64_t steps = 0;
 
     for (uint32_t row = 0; row < map->width; row++) {
-        read_heights(map, row);
-        const uint32_t *heights = map->heights, *above = row > 0 ? map->above : heights;
+        next_heights(map, row, &heights, &above);
         uint32_t left = heights[0];
-        for (uint32_t x = 0; x < map->width; x++) {
-            const uint32_t height = heights[x];
+        for (size_t x = 0; x < map->width; x++) {
+            const uint32_t height = heights[x << map->shift];
             low = height < low ? height : low;
             high = height > high ? height : high;
-            steps += step_between(height, above[x]);
+            steps += step_between(height, above[x << map->shift]);
             steps += step_between(height, left);
             left = height;
         }
@@ -151,23 +107,21 @@ static void map_row(void *arg, uint32_t row, uint8_t *restrict samples)
     struct map *map = arg;
     /* Height above the lowest to light, with 16 bits behind the point. */
     const uint32_t scale = ((LIGHT_HIGHEST - LIGHT_LOWEST) << 16) / (map->high - map->low + 1);
-    const uint32_t low = map->low, width = map->width;
-    uint64_t *sums = map->sums;
+    const uint32_t low = map->low, shift = map->shift;
+    const uint16_t *heights, *above;
 
-    read_colours(map, row);
-    read_heights(map, row);
-    const uint32_t *heights = map->heights, *above = row > 0 ? map->above : heights;
+    next_heights(map, row, &heights, &above);
+    read_row(map, &tfs_beamng_layers, row, map->layers);
     uint32_t left = heights[0];
-    for (uint32_t x = 0; x < width; x++) {
-        const uint32_t height = heights[x];
+    for (size_t x = 0; x < map->width; x++) {
+        const uint32_t height = heights[x << shift];
+        const uint32_t colour = map->colours[map->layers[x << shift]];
         int32_t light = LIGHT_LOWEST + (int32_t)((height - low) * scale >> 16);
-        light += slope_light(map->slopes, height, above[x]);
+        light += slope_light(map->slopes, height, above[x << shift]);
         light += slope_light(map->slopes, height, left);
         left = height;
-        const uint64_t colours = sums[x];
-        sums[x] = 0;
         for (unsigned c = 0; c < 3; c++) {
-            const uint32_t lit = CHANNEL_OF(colours, c) * (uint32_t)light >> 8;
+            const uint32_t lit = (colour >> (16 - 8 * c) & 0xff) * (uint32_t)light >> 8;
             *samples++ = lit < UINT8_MAX ? (uint8_t)lit : UINT8_MAX;
         }
     }
@@ -175,72 +129,53 @@ static void map_row(void *arg, uint32_t row, uint8_t *restrict samples)
 
 /* ---- the picture ----------------------------------------------------------------------------- */
 
+_Static_assert(TFS_BEAMNG_SIDE_MAX <= 2 * TFS_PNG_SIDE_MAX, "every second sample fits");
+
 uint32_t tfs_beamng_map_shift(uint32_t side)
 {
-    uint32_t shift = 0;
-
-    while ((side - 1) >> shift >= TFS_PNG_SIDE_MAX)
-        shift++;
-    return shift;
+    return side > TFS_PNG_SIDE_MAX;
 }
 
-/* The shape, with a text where a pixel is more than a sample. */
-struct form {
-    struct tfs_png_shape shape;
-    struct tfs_png_text text;
-    char scale[12];
-};
-
-static void form_init(struct form *form, const struct tfs_doc *doc)
+/* With a text where a pixel is more than a sample. */
+static struct tfs_png_shape shape_of(const struct tfs_doc *doc)
 {
+    static const struct tfs_png_text scale = {"scale", "2"};
     const uint32_t side = tfs_beamng_layout_of(doc)->side, shift = tfs_beamng_map_shift(side);
     const uint32_t pixels = ((side - 1) >> shift) + 1;
 
-    snprintf(form->scale, sizeof(form->scale), "%u", 1u << shift);
-    form->text = (struct tfs_png_text){"scale", form->scale};
-    form->shape = (struct tfs_png_shape){.width = pixels,
-                                         .height = pixels,
-                                         .type = TFS_PNG_RGB8,
-                                         .texts = &form->text,
-                                         .text_count = shift > 0};
+    return (struct tfs_png_shape){pixels, pixels, TFS_PNG_RGB8, &scale, shift};
 }
 
 static int map_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                    struct tfs_buf *out, struct tfs_error *err)
 {
+    const struct tfs_png_shape shape = shape_of(doc);
     const uint32_t side = tfs_beamng_layout_of(doc)->side;
-    struct map map = {.shift = tfs_beamng_map_shift(side)};
-    struct form form;
+    struct map map = {
+        .doc = doc, .side = side, .shift = tfs_beamng_map_shift(side), .width = shape.width};
+    uint16_t *rows = malloc(5 * (size_t)side);
 
     (void)save;
     (void)at;
-    form_init(&form, doc);
-    map.width = form.shape.width;
-    map.samples = malloc((size_t)side * 2);
-    map.sums = calloc(map.width, 2 * sizeof(*map.sums));
-    if (map.samples == NULL || map.sums == NULL) {
-        tfs_fail_memory(err);
-    } else if (tfs_beamng_terrain_init(doc, &map.terrain, err) == 0) {
-        map.heights = (uint32_t *)(map.sums + map.width);
-        map.above = map.heights + map.width;
-        set_colours(&map, doc);
-        set_light(&map);
-        tfs_png_write(&form.shape, map_row, &map, out, err);
-    }
-    tfs_beamng_terrain_release(&map.terrain);
-    free(map.samples);
-    free(map.sums);
+    if (rows == NULL)
+        return tfs_fail_memory(err);
+    map.heights = rows;
+    map.above = rows + side;
+    map.layers = (uint8_t *)(rows + 2 * (size_t)side);
+    set_colours(&map);
+    set_light(&map);
+    tfs_png_write(&shape, map_row, &map, out, err);
+    free(rows);
     return err->code;
 }
 
 static int64_t map_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    struct form form;
+    const struct tfs_png_shape shape = shape_of(doc);
 
     (void)save;
     (void)at;
-    form_init(&form, doc);
-    return (int64_t)tfs_png_size(&form.shape);
+    return (int64_t)tfs_png_size(&shape);
 }
 
 const struct tfs_lens tfs_beamng_map_lens = {.get = map_get, .size = map_size};

@@ -171,15 +171,14 @@ static int check_unused(const struct tfs_doc *doc, uint32_t count, uint32_t old_
                         struct tfs_error *err)
 {
     const uint32_t side = tfs_beamng_layout_of(doc)->side;
-    struct tfs_beamng_terrain terrain = {0};
     uint32_t lowest = old_count < TFS_BEAMNG_HOLE ? old_count : TFS_BEAMNG_HOLE;
     uint32_t first_x = 0, first_z = 0;
     uint64_t samples = 0; /* of the lowest one in use */
     uint8_t *row = malloc(side);
-    int result = row == NULL ? tfs_fail_memory(err) : tfs_beamng_terrain_init(doc, &terrain, err);
+    int result = row == NULL ? tfs_fail_memory(err) : 0;
 
     for (uint32_t z = 0; z < side && result == 0; z++) {
-        tfs_beamng_terrain_row(&terrain, &tfs_beamng_layers, z, row);
+        tfs_beamng_row(doc, &tfs_beamng_layers, z, row);
         for (uint32_t x = 0; x < side; x++) {
             if (row[x] >= count && row[x] < lowest) {
                 samples = 0;
@@ -195,7 +194,6 @@ static int check_unused(const struct tfs_doc *doc, uint32_t count, uint32_t old_
                           "material %" PRIu32 " is used by %" PRIu64 " samples, first at %" PRIu32
                           ",%" PRIu32 " (x,z): it cannot be removed",
                           lowest, samples, first_x, first_z);
-    tfs_beamng_terrain_release(&terrain);
     free(row);
     return result;
 }

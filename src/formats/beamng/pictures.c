@@ -10,7 +10,8 @@
 
 #include "formats/beamng/layers.h"
 #include "formats/beamng/lenses.h"
-#include "image/png.h"
+#include "formats/save/document_pages.h"
+#include "formats/views/pictures/picture.h"
 
 /* What one picture shows. Of a family: as `member` says. */
 struct picture {
@@ -37,100 +38,81 @@ static struct picture picture_of(const struct tfs_doc *doc, struct tfs_at at)
     if (picture.masks)
         picture.layer = (uint8_t)at.member;
     if (picture.plane == NULL) {
-        picture.plane = tfs_beamng_extra_plane(tfs_beamng_layout_of(doc), at.member);
+        picture.plane =
+            tfs_beamng_plane_at(tfs_beamng_layout_of(doc), TFS_BEAMNG_EXTRA + at.member);
         picture.type = picture.plane->bytes == 4 ? TFS_PNG_RGBA8 : TFS_PNG_GREY8;
     }
     return picture;
 }
 
-static struct tfs_png_shape shape_of(const struct tfs_doc *doc, const struct picture *picture)
+/* Of a height map with its texts. */
+static struct tfs_png_shape shape_of(const struct tfs_doc *doc, const struct picture *picture,
+                                     struct tfs_beamng_texts *texts)
 {
-    uint32_t side = tfs_beamng_layout_of(doc)->side;
+    const uint32_t side = tfs_beamng_layout_of(doc)->side;
 
-    return (struct tfs_png_shape){.width = side, .height = side, .type = picture->type};
+    texts->count = 0;
+    if (picture->plane == &tfs_beamng_heights)
+        tfs_beamng_ground_texts(&tfs_beamng_facts(doc)->ground, texts);
+    return (struct tfs_png_shape){side, side, picture->type, texts->items, texts->count};
 }
 
-/* What a picture that is shown says in its texts. */
-struct labels {
-    struct tfs_beamng_texts said;
-    struct tfs_png_text texts[TFS_BEAMNG_TEXTS];
-};
+#define TOGETHER 32 /* a loop of a fixed length is one that compilers make wide */
 
-/* The same shape with the texts, of a height map. */
-static struct tfs_png_shape label(const struct tfs_doc *doc, const struct picture *picture,
-                                  struct labels *labels)
-{
-    struct tfs_png_shape shape = shape_of(doc, picture);
-
-    if (picture->plane != &tfs_beamng_heights)
-        return shape;
-    tfs_beamng_ground_texts(&tfs_beamng_facts(doc)->ground, &labels->said);
-    for (size_t i = 0; i < labels->said.count; i++)
-        labels->texts[i] =
-            (struct tfs_png_text){labels->said.items[i].key, labels->said.items[i].value};
-    shape.texts = labels->texts;
-    shape.text_count = labels->said.count;
-    return shape;
-}
-
-/* Little-endian samples to big-endian ones, and back: four at a time. */
+/* Little-endian samples to big-endian ones, and back. */
 static void swap_bytes(uint8_t *samples, size_t size)
 {
-    const uint64_t low = UINT64_C(0x00ff00ff00ff00ff);
-    size_t i = 0;
+    uint8_t *const end = samples + size;
 
-    for (; i + 8 <= size; i += 8) {
-        uint64_t four;
-        memcpy(&four, samples + i, 8);
-        four = (four & low) << 8 | (four >> 8 & low);
-        memcpy(samples + i, &four, 8);
+    for (uint16_t some[TOGETHER]; (size_t)(end - samples) >= sizeof(some);
+         samples += sizeof(some)) {
+        memcpy(some, samples, sizeof(some));
+        for (unsigned i = 0; i < TOGETHER; i++)
+            some[i] = (uint16_t)(some[i] << 8 | some[i] >> 8);
+        memcpy(samples, some, sizeof(some));
     }
-    for (; i + 1 < size; i += 2) {
-        uint8_t first = samples[i];
-        samples[i] = samples[i + 1];
-        samples[i + 1] = first;
+    for (; samples < end; samples += 2) {
+        const uint8_t first = samples[0];
+        samples[0] = samples[1];
+        samples[1] = first;
     }
 }
 
 /* ---- showing --------------------------------------------------------------------------------- */
 
 struct showing {
-    struct tfs_beamng_terrain terrain;
+    const struct tfs_doc *doc;
     struct picture picture;
+    struct tfs_png_shape shape;
 };
 
 static void show_row(void *arg, uint32_t row, uint8_t *samples)
 {
     const struct showing *s = arg;
-    uint32_t side = s->terrain.layout.side;
 
-    tfs_beamng_terrain_row(&s->terrain, s->picture.plane, side - 1 - row, samples);
+    tfs_beamng_row(s->doc, s->picture.plane, s->shape.height - 1 - row, samples);
     if (s->picture.type == TFS_PNG_GREY16)
-        swap_bytes(samples, (size_t)side * 2);
-    for (uint32_t x = 0; s->picture.mask && x < side; x++)
+        swap_bytes(samples, tfs_png_row_size(&s->shape));
+    for (uint32_t x = 0; s->picture.mask && x < s->shape.width; x++)
         samples[x] = samples[x] == s->picture.layer ? UINT8_MAX : 0;
 }
 
 static int picture_get(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at,
                        struct tfs_buf *out, struct tfs_error *err)
 {
-    struct showing s = {.picture = picture_of(doc, at)};
-    struct labels labels;
-    struct tfs_png_shape shape = label(doc, &s.picture, &labels);
+    struct showing s = {.doc = doc, .picture = picture_of(doc, at)};
+    struct tfs_beamng_texts texts;
 
     (void)save;
-    if (tfs_beamng_terrain_init(doc, &s.terrain, err) < 0)
-        return err->code;
-    int result = tfs_png_write(&shape, show_row, &s, out, err);
-    tfs_beamng_terrain_release(&s.terrain);
-    return result;
+    s.shape = shape_of(doc, &s.picture, &texts);
+    return tfs_png_write(&s.shape, show_row, &s, out, err);
 }
 
 static int64_t picture_size(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_at at)
 {
-    struct picture picture = picture_of(doc, at);
-    struct labels labels;
-    struct tfs_png_shape shape = label(doc, &picture, &labels);
+    const struct picture picture = picture_of(doc, at);
+    struct tfs_beamng_texts texts;
+    const struct tfs_png_shape shape = shape_of(doc, &picture, &texts);
 
     (void)save;
     return (int64_t)tfs_png_size(&shape);
@@ -144,52 +126,47 @@ struct taking {
     struct tfs_edit *edit;
     struct picture picture;
     struct tfs_png_shape shape;
-    struct tfs_beamng_terrain before; /* as it was before the first row */
-    struct tfs_buf original;          /* what the picture was made from; empty: nothing is known */
-    uint32_t materials;
-    size_t pitch;  /* bytes of a row */
-    uint8_t *now;  /* the row as it was before */
-    uint8_t *band; /* the rows of a row of tiles, from the south */
+    struct tfs_beamng_texts texts;
+    struct tfs_doc *before;  /* as it was before the first row */
+    struct tfs_buf original; /* what the picture was made from; empty: nothing is known */
+    size_t pitch;            /* bytes of a row */
+    uint8_t *now;            /* the row as it was before */
+    uint8_t *band;           /* the rows of a row of tiles, from the south */
 };
 
 /* 8 bits stand for 16 only where that loses nothing: where all heights are multiples of 257, which
  * have two equal bytes. */
 static int check_depth(const struct taking *t, unsigned depth, struct tfs_error *err)
 {
-    for (uint32_t y = 0; t->shape.type == TFS_PNG_GREY16 && y < t->shape.height && depth < 16;
-         y++) {
-        tfs_beamng_terrain_row(&t->before, t->picture.plane, t->shape.height - 1 - y, t->now);
-        for (uint32_t x = 0; x < t->shape.width; x++)
+    const uint32_t side = t->shape.type == TFS_PNG_GREY16 && depth < 16 ? t->shape.height : 0;
+
+    for (uint32_t y = 0; y < side; y++) {
+        tfs_beamng_row(t->before, t->picture.plane, side - 1 - y, t->now);
+        for (uint32_t x = 0; x < side; x++)
             if (t->now[2 * x] != t->now[2 * x + 1])
-                return tfs_fail(err, -EBADMSG,
-                                "the picture has %u bits a pixel, the heights of the save need 16 "
-                                "(pixel %" PRIu32 ",%" PRIu32 " does): save it as 16-bit grey; "
-                                "ImageMagick keeps 16 bits with -depth 16 -define png:bit-depth=16",
-                                depth, x, y);
+                return tfs_picture_fail_depth(depth, x, y, err);
     }
     return 0;
 }
 
 /* A picture that says that it was made for another place or scale: its numbers are other heights
  * there. */
-static int check_texts(const struct tfs_doc *doc, const struct tfs_png_source *png,
+static int check_texts(const struct tfs_beamng_texts *ours, const struct tfs_png_source *png,
                        struct tfs_error *err)
 {
-    struct tfs_beamng_texts ours;
     struct tfs_buf texts = {0};
     struct tfs_span theirs;
 
-    tfs_beamng_ground_texts(&tfs_beamng_facts(doc)->ground, &ours);
     tfs_png_read_texts(png, &texts, err);
-    for (size_t i = 0; i < ours.count && err->code == 0; i++)
-        if (ours.items[i].counts &&
-            tfs_png_text_find(tfs_buf_span(&texts), ours.items[i].key, &theirs) &&
-            !tfs_span_equal(theirs, tfs_span_of(ours.items[i].value)))
+    for (const struct tfs_png_text *t = ours->items, *end = t + ours->count;
+         t < end && err->code == 0; t++)
+        if (tfs_png_text_find(tfs_buf_span(&texts), t->key, &theirs) &&
+            !tfs_span_equal(theirs, tfs_span_of(t->value)))
             tfs_fail(err, -EBADMSG,
                      "the picture says that it is of a terrain with %s %.*s, this one has %s: "
                      "without its texts (convert -strip) its numbers are taken as they are",
-                     ours.items[i].key, theirs.size < 60 ? (int)theirs.size : 60,
-                     (const char *)theirs.data, ours.items[i].value);
+                     t->key, theirs.size < 60 ? (int)theirs.size : 60, (const char *)theirs.data,
+                     t->value);
     tfs_buf_release(&texts);
     return err->code;
 }
@@ -223,28 +200,30 @@ static int paint(const struct taking *t, uint32_t y, const uint8_t *pixels, cons
 static int take_samples(const struct taking *t, uint32_t y, const uint8_t *was, uint8_t *samples,
                         struct tfs_error *err)
 {
+    const uint32_t materials = tfs_beamng_name_count(t->before);
     const size_t bytes = t->picture.plane->bytes;
 
     for (size_t i = 0; i < t->pitch && was != NULL; i += bytes)
         if (memcmp(samples + i, was + i, bytes) == 0)
             memcpy(samples + i, t->now + i, bytes);
     for (size_t x = 0; x < t->pitch && t->picture.plane == &tfs_beamng_layers; x++)
-        if (!tfs_beamng_layer_allowed(t->now[x], samples[x], t->materials))
+        if (!tfs_beamng_layer_allowed(t->now[x], samples[x], materials))
             return tfs_fail(err, -EBADMSG,
                             "pixel %zu,%" PRIu32 " has layer %u, but there are %" PRIu32
                             " materials (255 is a hole)",
-                            x, y, samples[x], t->materials);
+                            x, y, samples[x], materials);
     return 0;
 }
 
 /* Stores the tiles of one row of them. */
 static int store_band(const struct taking *t, int32_t z, struct tfs_error *err)
 {
+    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(t->before);
     struct tfs_key key = {.z = z};
     uint8_t samples[TFS_BEAMNG_TILE_SAMPLES * 4];
 
-    for (; key.x < (int32_t)t->before.tiles; key.x++) {
-        struct tfs_beamng_tile tile = tfs_beamng_tile_of(&t->before.layout, key);
+    for (; key.x < (int32_t)tfs_beamng_tiles_a_side(layout); key.x++) {
+        struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, key);
         tile.z = 0;
         tfs_beamng_tile_cut(&tile, t->picture.plane->bytes, t->band, (ptrdiff_t)t->pitch, samples);
         if (tfs_beamng_samples_put(t->edit, key, t->picture.plane, samples, err) < 0)
@@ -263,7 +242,7 @@ static int take_row(void *arg, unsigned depth, uint32_t row, const uint8_t *pixe
 
     if (row == 0 && check_depth(t, depth, err) < 0)
         return err->code;
-    tfs_beamng_terrain_row(&t->before, t->picture.plane, z, t->now);
+    tfs_beamng_row(t->before, t->picture.plane, z, t->now);
     if (!t->picture.mask)
         memcpy(samples, pixels, t->pitch);
     if (t->shape.type == TFS_PNG_GREY16)
@@ -298,28 +277,25 @@ static int picture_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_
                        struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
 {
     const struct tfs_doc *doc = tfs_edit_doc(edit);
-    struct taking t = {
-        .edit = edit, .picture = picture_of(doc, at), .materials = tfs_beamng_name_count(doc)};
+    struct taking t = {.edit = edit, .picture = picture_of(doc, at)};
     struct tfs_png_source png = tfs_png_source_of(&text);
 
     (void)save;
     if (put->written != NULL)
         png = (struct tfs_png_source){put->written->size, read_written, put->written};
-    t.shape = shape_of(doc, &t.picture);
+    t.shape = shape_of(doc, &t.picture, &t.texts);
     t.pitch = tfs_png_row_size(&t.shape);
-    t.now = malloc(t.pitch);
-    t.band = malloc(t.pitch * TFS_BEAMNG_TILE_SIDE);
-    if (t.now == NULL || t.band == NULL)
-        tfs_fail_memory(err);
-    else if (tfs_beamng_terrain_init(doc, &t.before, err) == 0 &&
-             (t.picture.plane != &tfs_beamng_heights || check_texts(doc, &png, err) == 0) &&
-             read_original(&t, put->original, err) == 0 &&
-             tfs_png_read_rows(&png, &t.shape, take_row, &t, err) == 0)
+    t.now = malloc(t.pitch * (1 + TFS_BEAMNG_TILE_SIDE));
+    if (t.now == NULL)
+        return tfs_fail_memory(err);
+    t.band = t.now + t.pitch;
+    if (tfs_doc_clone(doc, &t.before, err) == 0 && check_texts(&t.texts, &png, err) == 0 &&
+        read_original(&t, put->original, err) == 0 &&
+        tfs_png_read_rows(&png, &t.shape, take_row, &t, err) == 0)
         tfs_beamng_terrain_check_layout(edit, err);
-    tfs_beamng_terrain_release(&t.before);
+    tfs_doc_unref(t.before);
     tfs_buf_release(&t.original);
     free(t.now);
-    free(t.band);
     return err->code;
 }
 

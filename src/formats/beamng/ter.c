@@ -37,28 +37,17 @@ static const struct tfs_beamng_plane community[] = {
     {"coverage_2", 6, 1}, {"coverage_3", 7, 1},
 };
 
-unsigned tfs_beamng_extra_count(const struct tfs_beamng_layout *layout)
-{
-    return layout->extra == EXTRA_COMMUNITY ? 5 : layout->extra > 0;
-}
-
-const struct tfs_beamng_plane *tfs_beamng_extra_plane(const struct tfs_beamng_layout *layout,
-                                                      unsigned i)
-{
-    return layout->extra == EXTRA_CORNERS ? &tfs_beamng_corners : &community[i];
-}
-
 unsigned tfs_beamng_plane_count(const struct tfs_beamng_layout *layout)
 {
-    return 2 + tfs_beamng_extra_count(layout);
+    return layout->extra == EXTRA_COMMUNITY ? 7 : layout->extra > 0 ? 3 : 2;
 }
 
 const struct tfs_beamng_plane *tfs_beamng_plane_at(const struct tfs_beamng_layout *layout,
                                                    unsigned i)
 {
-    if (i < 2)
+    if (i < TFS_BEAMNG_EXTRA)
         return i == 0 ? &tfs_beamng_heights : &tfs_beamng_layers;
-    return tfs_beamng_extra_plane(layout, i - 2);
+    return layout->extra == EXTRA_CORNERS ? &tfs_beamng_corners : &community[i - TFS_BEAMNG_EXTRA];
 }
 
 const char *tfs_beamng_layout_name(const struct tfs_beamng_layout *layout)

@@ -32,13 +32,10 @@ struct tfs_beamng_plane {
 extern const struct tfs_beamng_plane tfs_beamng_heights, tfs_beamng_layers, tfs_beamng_corners;
 
 /* All planes, in the order of the file: heights, layers, others. */
+#define TFS_BEAMNG_EXTRA 2 /* the first of the others: corners, or texture and coverage */
 unsigned tfs_beamng_plane_count(const struct tfs_beamng_layout *layout);
 const struct tfs_beamng_plane *tfs_beamng_plane_at(const struct tfs_beamng_layout *layout,
                                                    unsigned i);
-/* The planes after heights and layers: 0, 1 (texture or corners) or 5 (texture and coverage). */
-unsigned tfs_beamng_extra_count(const struct tfs_beamng_layout *layout);
-const struct tfs_beamng_plane *tfs_beamng_extra_plane(const struct tfs_beamng_layout *layout,
-                                                      unsigned i);
 
 /* "7 bytes a sample: heights, layers, corners", for people. */
 const char *tfs_beamng_layout_name(const struct tfs_beamng_layout *layout);

@@ -218,46 +218,38 @@ static int ter_decode_file(struct tfs_save *save, int fd, uint64_t size, struct 
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
-static int write_planes(const struct tfs_beamng_terrain *terrain, uint8_t *row,
-                        struct tfs_sink *sink, struct tfs_error *err)
+static int write_planes(const struct tfs_doc *doc, struct tfs_sink *sink, struct tfs_error *err)
 {
-    const struct tfs_beamng_layout *layout = &terrain->layout;
+    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(doc);
+    uint8_t *row = malloc((size_t)layout->side * 4);
 
+    if (row == NULL)
+        return tfs_fail_memory(err);
     for (unsigned i = 0; i < tfs_beamng_plane_count(layout); i++) {
         const struct tfs_beamng_plane *plane = tfs_beamng_plane_at(layout, i);
-        for (uint32_t z = 0; z < layout->side; z++) {
-            tfs_beamng_terrain_row(terrain, plane, z, row);
-            if (sink->write(sink, row, (size_t)layout->side * plane->bytes, err) < 0)
-                return err->code;
+        for (uint32_t z = 0; z < layout->side && err->code == 0; z++) {
+            tfs_beamng_row(doc, plane, z, row);
+            sink->write(sink, row, (size_t)layout->side * plane->bytes, err);
         }
     }
-    return 0;
+    free(row);
+    return err->code;
 }
 
 static int ter_encode(struct tfs_save *save, const struct tfs_doc *doc, struct tfs_sink *sink,
                       struct tfs_error *err)
 {
     const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(doc);
-    struct tfs_beamng_terrain terrain = {0};
     struct tfs_buf header = {0};
 
     (void)save;
     tfs_buf_u8(&header, layout->version);
     tfs_buf_u32le(&header, layout->side);
-    int result = tfs_buf_check(&header, err);
-    if (result == 0)
-        result = tfs_sink_span(sink, tfs_buf_span(&header), err);
-    uint8_t *row = malloc((size_t)layout->side * 4);
-    if (result == 0)
-        result = row == NULL ? tfs_fail_memory(err) : tfs_beamng_terrain_init(doc, &terrain, err);
-    if (result == 0)
-        result = write_planes(&terrain, row, sink, err);
-    if (result == 0)
-        result = tfs_sink_span(sink, tfs_blob_span(tfs_beamng_table(doc)), err);
-    tfs_beamng_terrain_release(&terrain);
-    free(row);
+    if (tfs_buf_check(&header, err) == 0 && tfs_sink_span(sink, tfs_buf_span(&header), err) == 0 &&
+        write_planes(doc, sink, err) == 0)
+        tfs_sink_span(sink, tfs_blob_span(tfs_beamng_table(doc)), err);
     tfs_buf_release(&header);
-    return result;
+    return err->code;
 }
 
 /* ---- what was written is read back ----------------------------------------------------------- */

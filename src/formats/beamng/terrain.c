@@ -6,7 +6,6 @@
 #include "formats/beamng/terrain.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/views/arrays/array.h"
@@ -59,16 +58,16 @@ size_t tfs_beamng_tile_samples(const struct tfs_beamng_tile *tile)
     return (size_t)tile->width * tile->height;
 }
 
-struct tfs_span tfs_beamng_tile_plane(struct tfs_beamng_planes planes,
+struct tfs_span tfs_beamng_tile_plane(const struct tfs_chunk *chunk,
                                       const struct tfs_beamng_tile *tile,
                                       const struct tfs_beamng_plane *plane)
 {
     const size_t samples = tfs_beamng_tile_samples(tile);
 
     if (plane->before == 0)
-        return planes.heights;
+        return tfs_blob_span(chunk->blob);
     return (struct tfs_span){
-        planes.others.data + (plane->before - tfs_beamng_heights.bytes) * samples,
+        tfs_blob_span(chunk->extra).data + (plane->before - tfs_beamng_heights.bytes) * samples,
         plane->bytes * samples};
 }
 
@@ -82,51 +81,18 @@ void tfs_beamng_tile_cut(const struct tfs_beamng_tile *tile, unsigned bytes, con
         memcpy(samples + z * width, west + north * (ptrdiff_t)(tile->z + z), width);
 }
 
-/* ---- whole planes ---------------------------------------------------------------------------- */
-
-int tfs_beamng_terrain_init(const struct tfs_doc *doc, struct tfs_beamng_terrain *terrain,
-                            struct tfs_error *err)
+void tfs_beamng_row(const struct tfs_doc *doc, const struct tfs_beamng_plane *plane, uint32_t z,
+                    uint8_t *out)
 {
-    struct tfs_beamng_terrain t = {.layout = *tfs_beamng_layout_of(doc)};
+    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(doc);
+    const size_t tiles = tfs_beamng_tiles_a_side(layout);
 
-    t.tiles = tfs_beamng_tiles_a_side(&t.layout);
-    t.blobs = calloc(doc->count, sizeof(*t.blobs));
-    if (t.blobs == NULL)
-        return tfs_fail_memory(err);
-    /* Keys are in the order of the array: y is 0, then z, then x. */
-    for (size_t i = 0; i < doc->count; i++) {
+    /* Keys are in the order of the document: y is 0, then z, then x. */
+    for (size_t i = z / TFS_BEAMNG_TILE_SIDE * tiles, end = i + tiles; i < end; i++) {
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
-        t.blobs[i].heights = tfs_blob_ref(chunk->blob);
-        t.blobs[i].others = tfs_blob_ref(chunk->extra);
-    }
-    *terrain = t;
-    return 0;
-}
-
-void tfs_beamng_terrain_release(struct tfs_beamng_terrain *terrain)
-{
-    size_t count = (size_t)terrain->tiles * terrain->tiles;
-
-    for (size_t i = 0; i < count && terrain->blobs != NULL; i++) {
-        tfs_blob_unref(terrain->blobs[i].heights);
-        tfs_blob_unref(terrain->blobs[i].others);
-    }
-    free(terrain->blobs);
-    *terrain = (struct tfs_beamng_terrain){0};
-}
-
-void tfs_beamng_terrain_row(const struct tfs_beamng_terrain *terrain,
-                            const struct tfs_beamng_plane *plane, uint32_t z, uint8_t *out)
-{
-    struct tfs_key key = {.z = (int32_t)(z / TFS_BEAMNG_TILE_SIDE)};
-    const size_t row = (size_t)key.z * terrain->tiles;
-
-    for (uint32_t i = 0; i < terrain->tiles; i++) {
-        key.x = (int32_t)i;
-        struct tfs_beamng_tile tile = tfs_beamng_tile_of(&terrain->layout, key);
-        struct tfs_span samples =
-            tfs_beamng_tile_plane(tfs_beamng_terrain_planes(terrain, row + i), &tile, plane);
-        size_t size = (size_t)tile.width * plane->bytes;
+        const struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, chunk->key);
+        const struct tfs_span samples = tfs_beamng_tile_plane(chunk, &tile, plane);
+        const size_t size = (size_t)tile.width * plane->bytes;
         memcpy(out, samples.data + (z - tile.z) * size, size);
         out += size;
     }
@@ -140,10 +106,9 @@ int tfs_beamng_tile_put(struct tfs_edit *edit, struct tfs_key key,
 {
     const struct tfs_chunk *stored = tfs_doc_find(tfs_edit_doc(edit), key);
     struct tfs_beamng_tile tile = tfs_beamng_tile_of(tfs_beamng_layout_of(tfs_edit_doc(edit)), key);
-    const struct tfs_beamng_planes planes = tfs_beamng_planes_of(stored);
     const bool heights = plane->before == 0;
-    const struct tfs_span all = heights ? planes.heights : planes.others;
-    const struct tfs_span old = tfs_beamng_tile_plane(planes, &tile, plane);
+    const struct tfs_span all = tfs_blob_span(heights ? stored->blob : stored->extra);
+    const struct tfs_span old = tfs_beamng_tile_plane(stored, &tile, plane);
     uint8_t bytes[TFS_BEAMNG_TILE_BYTES_MAX];
     struct tfs_chunk chunk = *stored;
     struct tfs_blob *made = NULL;

@@ -70,17 +70,8 @@ struct tfs_beamng_tile tfs_beamng_tile_of(const struct tfs_beamng_layout *layout
                                           struct tfs_key key);
 size_t tfs_beamng_tile_samples(const struct tfs_beamng_tile *tile);
 
-/* All samples of a tile. */
-struct tfs_beamng_planes {
-    struct tfs_span heights, others;
-};
-
-static inline struct tfs_beamng_planes tfs_beamng_planes_of(const struct tfs_chunk *chunk)
-{
-    return (struct tfs_beamng_planes){tfs_blob_span(chunk->blob), tfs_blob_span(chunk->extra)};
-}
-
-struct tfs_span tfs_beamng_tile_plane(struct tfs_beamng_planes planes,
+/* All samples that a tile has in a plane. */
+struct tfs_span tfs_beamng_tile_plane(const struct tfs_chunk *chunk,
                                       const struct tfs_beamng_tile *tile,
                                       const struct tfs_beamng_plane *plane);
 
@@ -89,31 +80,9 @@ struct tfs_span tfs_beamng_tile_plane(struct tfs_beamng_planes planes,
 void tfs_beamng_tile_cut(const struct tfs_beamng_tile *tile, unsigned bytes, const uint8_t *south,
                          ptrdiff_t north, uint8_t *samples);
 
-/* ---- whole planes ---------------------------------------------------------------------------- */
-
-/* All tiles of one state of a document; holds references, so that it outlives the state. */
-struct tfs_beamng_terrain {
-    struct tfs_beamng_layout layout;
-    uint32_t tiles; /* a side */
-    struct tfs_beamng_tile_blobs {
-        struct tfs_blob *heights, *others;
-    } * blobs; /* [Z * tiles + X] */
-};
-
-static inline struct tfs_beamng_planes tfs_beamng_terrain_planes(
-    const struct tfs_beamng_terrain *terrain, size_t tile)
-{
-    return (struct tfs_beamng_planes){tfs_blob_span(terrain->blobs[tile].heights),
-                                      tfs_blob_span(terrain->blobs[tile].others)};
-}
-
-int tfs_beamng_terrain_init(const struct tfs_doc *doc, struct tfs_beamng_terrain *terrain,
-                            struct tfs_error *err);
-void tfs_beamng_terrain_release(struct tfs_beamng_terrain *terrain);
-
 /* Copies row z of a plane, from west to east. */
-void tfs_beamng_terrain_row(const struct tfs_beamng_terrain *terrain,
-                            const struct tfs_beamng_plane *plane, uint32_t z, uint8_t *out);
+void tfs_beamng_row(const struct tfs_doc *doc, const struct tfs_beamng_plane *plane, uint32_t z,
+                    uint8_t *out);
 
 /* ---- changes --------------------------------------------------------------------------------- */
 

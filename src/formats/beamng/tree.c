@@ -35,7 +35,8 @@ static uint32_t mask_count(const struct tfs_tree *tree, const struct tfs_doc *do
 static uint32_t extra_count(const struct tfs_tree *tree, const struct tfs_doc *doc)
 {
     (void)tree;
-    return has_pictures(doc) ? tfs_beamng_extra_count(tfs_beamng_layout_of(doc)) : 0;
+    return has_pictures(doc) ? tfs_beamng_plane_count(tfs_beamng_layout_of(doc)) - TFS_BEAMNG_EXTRA
+                             : 0;
 }
 
 static void mask_name(const struct tfs_tree *tree, const struct tfs_doc *doc, uint32_t member,
@@ -49,7 +50,8 @@ static void extra_name(const struct tfs_tree *tree, const struct tfs_doc *doc, u
                        struct tfs_buf *out)
 {
     (void)tree;
-    tfs_buf_add_text(out, tfs_beamng_extra_plane(tfs_beamng_layout_of(doc), member)->name);
+    tfs_buf_add_text(
+        out, tfs_beamng_plane_at(tfs_beamng_layout_of(doc), TFS_BEAMNG_EXTRA + member)->name);
     tfs_buf_add_text(out, ".png");
 }
 

@@ -169,6 +169,15 @@ static int read_heights(struct tfs_save *save, const struct tfs_doc *doc,
     return err->code;
 }
 
+int tfs_picture_fail_depth(unsigned depth, uint64_t x, uint64_t y, struct tfs_error *err)
+{
+    return tfs_fail(err, -EBADMSG,
+                    "the picture has %u bits a pixel, the heights of the save need 16 (pixel "
+                    "%" PRIu64 ",%" PRIu64 " does): save it as 16-bit grey; ImageMagick keeps 16 "
+                    "bits with -depth 16 -define png:bit-depth=16",
+                    depth, x, y);
+}
+
 /* 8 bits stand for 16 only where that loses nothing: where all heights are multiples of 257. */
 static int check_depth(const struct tfs_picture_box *box, const uint16_t *heights, unsigned depth,
                        struct tfs_error *err)
@@ -179,11 +188,8 @@ static int check_depth(const struct tfs_picture_box *box, const uint16_t *height
         return 0;
     for (size_t i = 0; i < count; i++)
         if (heights[i] % 257 != 0)
-            return tfs_fail(err, -EBADMSG,
-                            "the picture has %u bits a pixel, the heights of the save need 16 "
-                            "(pixel %zu,%zu does): save it as 16-bit grey; ImageMagick keeps 16 "
-                            "bits with -depth 16 -define png:bit-depth=16",
-                            depth, i % (size_t)box->sx, (size_t)tfs_picture_row(box, i / box->sx));
+            return tfs_picture_fail_depth(depth, i % box->sx, tfs_picture_row(box, i / box->sx),
+                                          err);
     return 0;
 }
 

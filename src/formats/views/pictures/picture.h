@@ -50,6 +50,9 @@ uint32_t tfs_picture_count(const struct tfs_tree *tree, const struct tfs_doc *do
  * chunks, above 65,535 high, and where a chunk alone is wider than a picture. */
 uint32_t tfs_picture_map_count(const struct tfs_tree *tree, const struct tfs_doc *doc);
 
+/* Heights of fewer bits than 16 lose what that pixel needs. */
+int tfs_picture_fail_depth(unsigned depth, uint64_t x, uint64_t y, struct tfs_error *err);
+
 /* The lines of info.txt: size, origin and bottom, or why there are no pictures. */
 void tfs_picture_info(struct tfs_buf *out, const struct tfs_tree *tree, const struct tfs_doc *doc);
 
