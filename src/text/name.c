@@ -113,6 +113,18 @@ void tfs_name_print(struct tfs_buf *out, struct tfs_span name)
     }
 }
 
+void tfs_name_print_file(struct tfs_buf *out, struct tfs_span name, size_t room)
+{
+    for (size_t at = 0; at < name.size;) {
+        const struct character c = name.data[at] == '/' ? escape('/') : character_at(name, at);
+        if (c.length > room)
+            return;
+        tfs_buf_add(out, c.bytes, c.length);
+        room -= c.length;
+        at += c.taken;
+    }
+}
+
 size_t tfs_name_size(struct tfs_span name)
 {
     size_t size = 0;

@@ -15,6 +15,9 @@
 
 void tfs_name_print(struct tfs_buf *out, struct tfs_span name);
 size_t tfs_name_size(struct tfs_span name); /* bytes that tfs_name_print adds */
+/* The same as a name of a file: without slashes, cut between characters where it becomes longer
+ * than `room`. */
+void tfs_name_print_file(struct tfs_buf *out, struct tfs_span name, size_t room);
 
 /* The name, printed so, for use in a sentence: what does not fit is cut and ends in "...". Returns
  * `out`. */

@@ -11,8 +11,6 @@ extern const struct tfs_lens tfs_beamng_info_lens;
 
 /* palette.c */
 extern const struct tfs_lens tfs_beamng_palette_lens, tfs_beamng_array_palette_lens;
-/* "03_DirtRoad.png": the mask of material `member`. */
-void tfs_beamng_mask_name(const struct tfs_doc *doc, uint32_t member, struct tfs_buf *out);
 
 /* pictures.c */
 extern const struct tfs_lens tfs_beamng_heightmap_lens, tfs_beamng_layers_picture_lens,

@@ -1,47 +1,61 @@
 /*
- * Tables of names -> the materials that samples can have, and the tables of a merge. Numbers stay
- * as they are where a side gave one another name: samples hold numbers, and the name is then that
- * of all sides. Only what theirs has more is called by other numbers in the result.
+ * Tables of names <-> lists of materials, and the tables of a merge. Numbers stay as they are where
+ * a side gave one another name: samples hold numbers, and the name is then that of all sides. Only
+ * what theirs has more is called by other numbers in the result.
  *
  * Must not know samples.
  */
 #include "formats/beamng/materials.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
-/* How many have this name? */
-static uint8_t count_name(const struct tfs_beamng_materials *materials, struct tfs_span name)
+int tfs_beamng_materials_open(const struct tfs_doc *doc, struct tfs_beamng_materials *materials,
+                              struct tfs_error *err)
 {
-    for (uint32_t i = materials->count; i-- > 0;)
-        if (tfs_span_equal(materials->at[i], name))
-            return (uint8_t)(materials->same[i] + 1);
+    struct tfs_beamng_names names = tfs_beamng_names_of(doc);
+
+    materials->count = 0;
+    materials->at = calloc((size_t)names.left + TFS_BEAMNG_HOLE, sizeof(*materials->at));
+    if (materials->at == NULL)
+        return tfs_fail_memory(err);
+    while (tfs_beamng_names_next(&names, &materials->at[materials->count]))
+        materials->count++;
     return 0;
 }
 
-void tfs_beamng_materials_find(struct tfs_span table, bool nul,
-                               struct tfs_beamng_materials *materials)
-{
-    struct tfs_beamng_names names = tfs_beamng_names_init(table, nul);
-    struct tfs_span name;
-
-    materials->count = 0;
-    while (materials->count < TFS_BEAMNG_HOLE && tfs_beamng_names_next(&names, &name)) {
-        materials->same[materials->count] = count_name(materials, name);
-        materials->at[materials->count++] = name;
-    }
-}
-
-/* The layer of a name that so many of this name come before; `count`: there is none. */
-static uint32_t number_of(const struct tfs_beamng_materials *materials, struct tfs_span name,
-                          uint8_t same)
+bool tfs_beamng_materials_same(const struct tfs_beamng_materials *a,
+                               const struct tfs_beamng_materials *b)
 {
     uint32_t i = 0;
 
-    while (i < materials->count &&
-           (materials->same[i] != same || !tfs_span_equal(materials->at[i], name)))
+    while (i < a->count && i < b->count && tfs_span_equal(a->at[i], b->at[i]))
         i++;
-    return i;
+    return i == a->count && i == b->count;
+}
+
+int tfs_beamng_materials_table(const struct tfs_beamng_materials *materials, bool nul,
+                               struct tfs_blob **table, struct tfs_error *err)
+{
+    struct tfs_buf made = {0};
+
+    tfs_buf_u32le(&made, materials->count);
+    for (uint32_t i = 0; i < materials->count; i++)
+        tfs_beamng_name_add(&made, materials->at[i], nul);
+    tfs_blob_take(&made, table, err);
+    tfs_buf_release(&made);
+    return err->code;
+}
+
+/* How many of the first `end` have this name? */
+static uint32_t count_name(const struct tfs_beamng_materials *materials, uint32_t end,
+                           struct tfs_span name)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < end && i < materials->count; i++)
+        count += tfs_span_equal(materials->at[i], name);
+    return count;
 }
 
 /* ---- names of one number --------------------------------------------------------------------- */
@@ -49,34 +63,23 @@ static uint32_t number_of(const struct tfs_beamng_materials *materials, struct t
 enum { BASE, OURS, THEIRS, SIDES, RESULT = SIDES };
 
 struct merging {
-    const struct tfs_doc *const *docs; /* BASE NULL: there is none */
-    bool moved[SIDES];                 /* it gave its materials other numbers */
+    const struct tfs_doc *const *docs;          /* BASE NULL: there is none */
+    struct tfs_beamng_materials was[SIDES];     /* as each side has them */
+    struct tfs_beamng_materials settled[SIDES]; /* with what each of them renamed */
+    bool moved[SIDES];                          /* it gave its materials other numbers */
     int prefer;
     const char **conflict;
 };
 
-static uint32_t count_in(const struct tfs_doc *doc, struct tfs_span name)
-{
-    struct tfs_beamng_names names = tfs_beamng_names_of(doc);
-    struct tfs_span next;
-    uint32_t count = 0;
-
-    while (tfs_beamng_names_next(&names, &next))
-        count += tfs_span_equal(next, name);
-    return count;
-}
-
 /* Has a number a name that the base has with another number, and not for one material more? */
-static bool has_moved(const struct tfs_doc *base, const struct tfs_doc *side)
+static bool has_moved(const struct tfs_beamng_materials *base,
+                      const struct tfs_beamng_materials *side)
 {
-    struct tfs_beamng_names before = tfs_beamng_names_of(base), after = tfs_beamng_names_of(side);
-    struct tfs_span old, new;
-
-    for (uint32_t i = 0; i < TFS_BEAMNG_HOLE && tfs_beamng_names_next(&before, &old) &&
-                         tfs_beamng_names_next(&after, &new);
-         i++) {
-        const uint32_t there = tfs_span_equal(old, new) ? 0 : count_in(base, new);
-        if (there > 0 && count_in(side, new) <= there)
+    for (uint32_t i = 0; i < TFS_BEAMNG_HOLE && i < base->count && i < side->count; i++) {
+        const struct tfs_span name = side->at[i];
+        const uint32_t there =
+            tfs_span_equal(base->at[i], name) ? 0 : count_name(base, UINT32_MAX, name);
+        if (there > 0 && count_name(side, UINT32_MAX, name) <= there)
             return true;
     }
     return false;
@@ -84,149 +87,108 @@ static bool has_moved(const struct tfs_doc *base, const struct tfs_doc *side)
 
 /* Why a name that a side gave cannot be that of the other, too. Numbers behind the last of a layer
  * are no matter. */
-static const char *hindrance(const struct merging *m, uint32_t i,
-                             const struct tfs_span names[SIDES], int from, int other)
+static const char *hindrance(const struct merging *m, uint32_t i, int from, int other)
 {
+    const struct tfs_span name = m->was[from].at[i];
+
     if (i >= TFS_BEAMNG_HOLE)
         return NULL;
-    if (m->moved[other] && count_in(m->docs[other], names[BASE]) > 0)
+    if (m->moved[other] && count_name(&m->was[other], UINT32_MAX, m->was[BASE].at[i]) > 0)
         return "palette.txt: one side renamed a material, the other gave it another number";
-    if (count_in(m->docs[other], names[from]) > count_in(m->docs[BASE], names[from]))
+    if (count_name(&m->was[other], UINT32_MAX, name) > count_name(&m->was[BASE], UINT32_MAX, name))
         return "palette.txt: one side renamed a material, the other added that name";
     return NULL;
 }
 
-/* Makes the names of number i, which the base has, what a side made of them. */
-static void settle(const struct merging *m, uint32_t i, const bool there[SIDES],
-                   struct tfs_span names[SIDES])
+static bool has_renamed(const struct merging *m, int side, uint32_t i)
 {
-    bool renamed[SIDES] = {false};
+    return !m->moved[side] && i < m->was[side].count &&
+           !tfs_span_equal(m->was[BASE].at[i], m->was[side].at[i]);
+}
 
-    for (int side = OURS; side < SIDES; side++)
-        renamed[side] = there[side] && !m->moved[side] && !tfs_span_equal(names[BASE], names[side]);
-    if (!renamed[OURS] && !renamed[THEIRS])
+/* Makes the names of number i, which the base has, what a side made of them. */
+static void settle(struct merging *m, uint32_t i)
+{
+    const bool ours = has_renamed(m, OURS, i), both = ours && has_renamed(m, THEIRS, i);
+    const int other = ours ? THEIRS : OURS;
+    int from = ours ? OURS : THEIRS;
+
+    if (!ours && !has_renamed(m, THEIRS, i))
         return;
-    const int other = renamed[OURS] ? THEIRS : OURS;
-    int from = renamed[OURS] ? OURS : THEIRS;
-    if (!renamed[other]) {
-        const char *why = hindrance(m, i, names, from, other);
+    if (!both) {
+        const char *why = hindrance(m, i, from, other);
         *m->conflict = why != NULL ? why : *m->conflict;
         if (why != NULL || m->moved[other])
             return;
-    } else if (!tfs_span_equal(names[OURS], names[THEIRS])) {
+    } else if (!tfs_span_equal(m->was[OURS].at[i], m->was[THEIRS].at[i])) {
         *m->conflict = "palette.txt: both sides renamed one material";
         from = m->prefer;
     }
     for (int side = 0; side < SIDES; side++)
-        names[side] = names[from];
+        if (i < m->was[side].count)
+            m->settled[side].at[i] = m->was[from].at[i];
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-int tfs_beamng_table_make(uint32_t count, const struct tfs_buf *entries, struct tfs_blob **table,
-                          struct tfs_error *err)
-{
-    struct tfs_buf made = {0};
-
-    tfs_buf_u32le(&made, count);
-    tfs_buf_add_span(&made, tfs_buf_span(entries));
-    made.failed = made.failed || entries->failed;
-    tfs_blob_take(&made, table, err);
-    tfs_buf_release(&made);
-    return err->code;
-}
-
-/* A table that differs from the one that is there; that one, to the byte, where none does. */
-static int take_table(const struct tfs_buf *names, uint32_t count, bool differs,
+/* The table of a side's list; `there`, to the byte, where no name differs from those of `was`. */
+static int take_table(const struct merging *m, int side, const struct tfs_beamng_materials *was,
                       struct tfs_blob *there, struct tfs_blob **table, struct tfs_error *err)
 {
-    if (differs)
-        return tfs_beamng_table_make(count, names, table, err);
+    const struct tfs_beamng_materials *list = &m->settled[side];
+
+    if (!tfs_beamng_materials_same(was, list))
+        return tfs_beamng_materials_table(list, tfs_beamng_layout_of(m->docs[side])->nul, table,
+                                          err);
     *table = tfs_blob_ref(there);
     return 0;
 }
 
-/* The tables of the sides, with what each of them renamed. */
-static int rename_all(const struct merging *m, struct tfs_blob *parts[], struct tfs_error *err)
+static int open_sides(struct merging *m, struct tfs_error *err)
 {
-    const struct tfs_doc *const *docs = m->docs;
-    struct tfs_beamng_names walks[SIDES] = {0};
-    struct tfs_buf tables[SIDES] = {0};
-    bool there[SIDES], differs[SIDES] = {false};
-    uint32_t i = 0;
-
-    for (int side = 0; side < SIDES; side++)
-        if (docs[side] != NULL)
-            walks[side] = tfs_beamng_names_of(docs[side]);
-    do {
-        struct tfs_span old[SIDES] = {{NULL, 0}}, new[SIDES];
-        for (int side = 0; side < SIDES; side++)
-            there[side] = tfs_beamng_names_next(&walks[side], &old[side]);
-        memcpy(new, old, sizeof(new));
-        if (there[BASE])
-            settle(m, i, there, new);
-        for (int side = 0; side < SIDES; side++) {
-            if (!there[side])
-                continue;
-            differs[side] = differs[side] || !tfs_span_equal(old[side], new[side]);
-            tfs_beamng_name_add(&tables[side], new[side], walks[side].nul);
-        }
-        i++;
-    } while (there[BASE] || there[OURS] || there[THEIRS]);
     for (int side = 0; side < SIDES; side++) {
-        if (docs[side] != NULL && err->code == 0)
-            take_table(&tables[side], tfs_beamng_name_count(docs[side]), differs[side],
-                       tfs_beamng_table(docs[side]), &parts[side], err);
-        tfs_buf_release(&tables[side]);
+        if (m->docs[side] == NULL)
+            continue;
+        if (tfs_beamng_materials_open(m->docs[side], &m->was[side], err) < 0 ||
+            tfs_beamng_materials_open(m->docs[side], &m->settled[side], err) < 0)
+            return err->code;
+        m->moved[side] = side != BASE && has_moved(&m->was[BASE], &m->was[side]);
     }
-    return err->code;
+    return 0;
 }
 
 /* Appends the names of theirs that ours has less often, or (`repeats` false) not at all: how
- * many. */
-static uint32_t add_names(const struct tfs_beamng_materials *ours,
-                          const struct tfs_beamng_materials *theirs, bool repeats, bool nul,
-                          struct tfs_buf *added)
+ * many, behind those that are counted. */
+static uint32_t add_names(struct tfs_beamng_materials *ours,
+                          const struct tfs_beamng_materials *theirs, bool repeats)
 {
-    uint32_t count = 0;
+    uint32_t added = 0;
 
-    tfs_buf_clear(added);
-    for (uint32_t i = 0; i < theirs->count; i++)
-        if (theirs->at[i].size > 0 && (repeats || theirs->same[i] == 0) &&
-            number_of(ours, theirs->at[i], theirs->same[i]) == ours->count) {
-            tfs_beamng_name_add(added, theirs->at[i], nul);
-            count++;
-        }
-    return count;
+    for (uint32_t i = 0; i < theirs->count && i < TFS_BEAMNG_HOLE; i++) {
+        const struct tfs_span name = theirs->at[i];
+        const uint32_t before = count_name(theirs, i, name);
+        if (name.size > 0 && (repeats || before == 0) &&
+            count_name(ours, TFS_BEAMNG_HOLE, name) <= before)
+            ours->at[ours->count + added++] = name;
+    }
+    return added;
 }
 
 /* The table of ours, and behind it what theirs has more. A sample does not say more than its name
  * where repeats have no place. */
-static int join(const struct merging *m, struct tfs_blob *parts[], struct tfs_error *err)
+static int join(struct merging *m, struct tfs_blob *parts[], struct tfs_error *err)
 {
-    const struct tfs_span table = tfs_blob_span(parts[OURS]);
-    const uint32_t there = tfs_beamng_name_count(m->docs[OURS]);
-    const bool nul = tfs_beamng_layout_of(m->docs[OURS])->nul;
-    struct tfs_beamng_materials ours, theirs;
-    struct tfs_buf names = {0}, added = {0};
+    struct tfs_beamng_materials *ours = &m->settled[OURS];
+    const struct tfs_beamng_materials before = *ours;
+    uint32_t more = add_names(ours, &m->settled[THEIRS], true);
 
-    tfs_beamng_materials_find(table, nul, &ours);
-    tfs_beamng_materials_find(tfs_blob_span(parts[THEIRS]),
-                              tfs_beamng_layout_of(m->docs[THEIRS])->nul, &theirs);
-    uint32_t more = add_names(&ours, &theirs, true, nul, &added);
-    if (there + more > TFS_BEAMNG_HOLE)
-        more = add_names(&ours, &theirs, false, nul, &added);
-    tfs_buf_add(&names, table.data + 4, table.size - 4);
-    tfs_buf_add_span(&names, tfs_buf_span(&added));
-    names.failed = names.failed || added.failed;
-    if (more > 0 && there + more > TFS_BEAMNG_HOLE)
-        tfs_fail(err, -EBADMSG, "both sides together have %u materials, %u are possible",
-                 there + more, TFS_BEAMNG_HOLE);
-    else
-        take_table(&names, there + more, more > 0, parts[OURS], &parts[RESULT], err);
-    tfs_buf_release(&names);
-    tfs_buf_release(&added);
-    return err->code;
+    if (ours->count + more > TFS_BEAMNG_HOLE)
+        more = add_names(ours, &m->settled[THEIRS], false);
+    ours->count += more;
+    if (more > 0 && ours->count > TFS_BEAMNG_HOLE)
+        return tfs_fail(err, -EBADMSG, "both sides together have %u materials, %u are possible",
+                        ours->count, TFS_BEAMNG_HOLE);
+    return take_table(m, OURS, &before, parts[OURS], &parts[RESULT], err);
 }
 
 int tfs_beamng_merge_names(const struct tfs_doc *const docs[3], int prefer,
@@ -234,7 +196,17 @@ int tfs_beamng_merge_names(const struct tfs_doc *const docs[3], int prefer,
 {
     struct merging m = {.docs = docs, .prefer = prefer, .conflict = conflict};
 
-    for (int side = OURS; side < SIDES && docs[BASE] != NULL; side++)
-        m.moved[side] = has_moved(docs[BASE], docs[side]);
-    return rename_all(&m, parts, err) < 0 ? err->code : join(&m, parts, err);
+    if (open_sides(&m, err) == 0)
+        for (uint32_t i = 0; i < m.was[BASE].count; i++)
+            settle(&m, i);
+    for (int side = 0; side < SIDES && err->code == 0; side++)
+        if (docs[side] != NULL)
+            take_table(&m, side, &m.was[side], tfs_beamng_table(docs[side]), &parts[side], err);
+    if (err->code == 0)
+        join(&m, parts, err);
+    for (int side = 0; side < SIDES; side++) {
+        free(m.was[side].at);
+        free(m.settled[side].at);
+    }
+    return err->code;
 }

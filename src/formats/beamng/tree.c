@@ -2,6 +2,7 @@
  * The names of a terrain's tree, and which of them a change concerns.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "formats/views/arrays/array.h"
@@ -10,6 +11,7 @@
 #include "formats/beamng/lenses.h"
 #include "formats/views/views.h"
 #include "image/png.h"
+#include "text/name.h"
 
 /* ---- what comes and goes --------------------------------------------------------------------- */
 
@@ -39,11 +41,23 @@ static uint32_t extra_count(const struct tfs_tree *tree, const struct tfs_doc *d
                              : 0;
 }
 
+#define FILE_NAME_MAX 255 /* bytes, of the kernel */
+#define MASK_ENDING   ".png"
+
+/* "03_DirtRoad.png" */
 static void mask_name(const struct tfs_tree *tree, const struct tfs_doc *doc, uint32_t member,
                       struct tfs_buf *out)
 {
+    struct tfs_beamng_names names = tfs_beamng_names_of(doc);
+    struct tfs_span name = {NULL, 0};
+    const size_t end = out->size + FILE_NAME_MAX - strlen(MASK_ENDING);
+
     (void)tree;
-    tfs_beamng_mask_name(doc, member, out);
+    for (uint32_t i = 0; i <= member && tfs_beamng_names_next(&names, &name); i++)
+        ;
+    tfs_buf_printf(out, "%02" PRIu32 "_", member);
+    tfs_name_print_file(out, name, end - out->size);
+    tfs_buf_add_text(out, MASK_ENDING);
 }
 
 static void extra_name(const struct tfs_tree *tree, const struct tfs_doc *doc, uint32_t member,
