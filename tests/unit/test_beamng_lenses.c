@@ -331,7 +331,6 @@ START_TEST(pictures_but_the_map_are_left_out_above_8192_samples_a_side)
         ck_assert_int_eq(tree_files_has(&t, "layers/01_Rock.png"), side == 8192);
         ck_assert_int_eq(tree_files_has(&t, "extra/corners.png"), side == 8192);
         ck_assert(tree_files_has(&t, "palette.txt"));
-        ck_assert(tree_files_has(&t, "chunks/0_0_0/heights.txt"));
     }
 }
 END_TEST

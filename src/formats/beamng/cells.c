@@ -56,11 +56,11 @@ static const struct tfs_plane planes[TFS_BEAMNG_PLANES] = {
     EXTRA("coverage_3", 1),
 };
 
-/* Where a tile of so many bytes a sample has plane `i`; NULL: nowhere. */
-static const struct tfs_beamng_plane *stored_plane(uint32_t sample, unsigned i)
+/* Where tiles have plane `i`; NULL: nowhere. */
+static const struct tfs_beamng_plane *stored_plane(const struct tfs_beamng_layout *layout,
+                                                   unsigned i)
 {
-    const struct tfs_beamng_layout layout = {.extra = (uint8_t)(sample - 3)};
-    const bool corners = layout.extra == tfs_beamng_corners.bytes;
+    const bool corners = layout->extra == tfs_beamng_corners.bytes;
 
     if (i < TFS_BEAMNG_PLANE_CORNERS)
         return i == TFS_BEAMNG_PLANE_HEIGHT ? &tfs_beamng_heights : &tfs_beamng_layers;
@@ -68,56 +68,17 @@ static const struct tfs_beamng_plane *stored_plane(uint32_t sample, unsigned i)
         i = corners ? TFS_BEAMNG_PLANES : i - 1;
     else if (!corners)
         return NULL;
-    return i < tfs_beamng_plane_count(&layout) ? tfs_beamng_plane_at(&layout, i) : NULL;
+    return i < tfs_beamng_plane_count(layout) ? tfs_beamng_plane_at(layout, i) : NULL;
 }
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
-/* Samples a side of a square. */
-static uint32_t root_of(size_t samples)
-{
-    uint32_t side = SIDE;
-
-    while ((size_t)side * side > samples)
-        side--;
-    return side;
-}
-
-/* The terrain is a square: a tile that is further east than north is whole from south to north. */
-static struct tfs_beamng_tile tile_of(const struct tfs_chunk *chunk)
-{
-    const size_t samples = tfs_blob_span(chunk->blob).size / tfs_beamng_heights.bytes;
-    const int32_t x = chunk->key.x, z = chunk->key.z;
-    struct tfs_beamng_tile tile = {.width = SIDE, .height = SIDE};
-
-    if (x >= z)
-        tile.width = x > z ? (uint32_t)(samples / SIDE) : root_of(samples);
-    if (z >= x)
-        tile.height = z > x ? (uint32_t)(samples / SIDE) : tile.width;
-    return tile;
-}
-
-/* The bytes of plane `i`; none: the tile lacks it, or is damaged and ends before it. */
-static struct tfs_span stored_values(const struct tfs_chunk *chunk, unsigned i)
-{
-    const struct tfs_beamng_plane *plane = stored_plane(tfs_beamng_chunk_sample(chunk), i);
-    const struct tfs_beamng_tile tile = tile_of(chunk);
-    const size_t samples = tfs_beamng_tile_samples(&tile);
-
-    if (plane == NULL || samples == 0 ||
-        tfs_blob_span(chunk->extra).size <
-            ((size_t)plane->before + plane->bytes - tfs_beamng_heights.bytes) * samples)
-        return (struct tfs_span){NULL, 0};
-    return tfs_beamng_tile_plane(chunk, &tile, plane);
-}
-
 /* Has a tile as many bytes as the layout says? */
-static int check_size(const struct tfs_cells *cells, struct tfs_error *err)
+static int check_size(const struct tfs_cells *cells, const struct tfs_beamng_tile *tile,
+                      struct tfs_error *err)
 {
-    const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(cells->doc);
-    const struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, cells->chunk.key);
-    const size_t samples = tfs_beamng_tile_samples(&tile);
-    const size_t size = samples * tfs_beamng_sample_size(layout);
+    const size_t samples = tfs_beamng_tile_samples(tile);
+    const size_t size = samples * tfs_beamng_sample_size(tfs_beamng_layout_of(cells->doc));
     const size_t heights = samples * tfs_beamng_heights.bytes;
 
     if (tfs_blob_span(cells->stored).size == heights &&
@@ -127,26 +88,36 @@ static int check_size(const struct tfs_cells *cells, struct tfs_error *err)
 }
 
 /* Values are stored as they are in memory, little-endian: most planes are the stored bytes. */
+static int decode_plane(struct tfs_cells *cells, const struct tfs_beamng_tile *tile, unsigned i,
+                        struct tfs_error *err)
+{
+    const struct tfs_beamng_plane *stored = stored_plane(tfs_beamng_layout_of(cells->doc), i);
+    struct tfs_cells_plane *plane = &cells->planes[i];
+
+    if (stored == NULL)
+        return 0;
+    const struct tfs_span bytes = tfs_beamng_tile_plane(&cells->chunk, tile, stored);
+    plane->values = (void *)(uintptr_t)bytes.data;
+    if ((uintptr_t)bytes.data % stored->bytes == 0)
+        return 0;
+    plane->values = tfs_cells_alloc(cells, bytes.size, err);
+    if (plane->values != NULL)
+        memcpy(plane->values, bytes.data, bytes.size);
+    return err->code;
+}
+
 static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
 {
-    const struct tfs_beamng_tile tile = tile_of(&cells->chunk);
-
+    if (cells->doc == NULL) /* for names, of which a tile has none */
+        return 0;
+    const struct tfs_beamng_tile tile =
+        tfs_beamng_tile_of(tfs_beamng_layout_of(cells->doc), cells->chunk.key);
     cells->size = (struct tfs_voxel_size){tile.width, 1, tile.height};
-    if (wanted == TFS_CELLS_CHECK)
-        return check_size(cells, err);
-    for (unsigned i = 0; i < TFS_BEAMNG_PLANES; i++) {
-        struct tfs_cells_plane *plane = &cells->planes[i];
-        const struct tfs_span bytes = stored_values(&cells->chunk, i);
-        if (bytes.size == 0 || (wanted & 1u << i) == 0)
-            continue;
-        plane->values = (void *)(uintptr_t)bytes.data;
-        if ((uintptr_t)bytes.data % plane->form.width == 0)
-            continue;
-        plane->values = tfs_cells_alloc(cells, bytes.size, err);
-        if (plane->values == NULL)
+    if (check_size(cells, &tile, err) < 0)
+        return err->code;
+    for (unsigned i = 0; i < TFS_BEAMNG_PLANES; i++)
+        if ((wanted & 1u << i) != 0 && decode_plane(cells, &tile, i, err) < 0)
             return err->code;
-        memcpy(plane->values, bytes.data, bytes.size);
-    }
     return 0;
 }
 
@@ -156,7 +127,8 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
 static int encode_plane(struct tfs_cells_edit *e, unsigned i, struct tfs_error *err)
 {
     const struct tfs_chunk *chunk = &e->before->chunk;
-    const struct tfs_beamng_plane *plane = stored_plane(tfs_beamng_chunk_sample(chunk), i);
+    const struct tfs_beamng_plane *plane =
+        stored_plane(tfs_beamng_layout_of(tfs_edit_doc(e->edit)), i);
     const uint8_t *samples = e->planes[i].values;
 
     if (samples == e->before->planes[i].values)

@@ -47,12 +47,6 @@ static inline struct tfs_blob *tfs_beamng_table(const struct tfs_doc *doc)
     return doc->common;
 }
 
-/* Bytes a sample in the chunk's two values. */
-static inline uint32_t tfs_beamng_chunk_sample(const struct tfs_chunk *chunk)
-{
-    return chunk->tag;
-}
-
 const struct tfs_beamng_layout *tfs_beamng_layout_of(const struct tfs_doc *doc);
 /* A walk over the material names, and their number. */
 struct tfs_beamng_names tfs_beamng_names_of(const struct tfs_doc *doc);
