@@ -181,7 +181,7 @@ static bool is_of(const void *cells, const void *wanted)
     const struct tfs_cells *c = cells;
     const struct wanted *w = wanted;
 
-    return (w->planes & ~c->decoded) == 0 && tfs_chunk_is(&c->chunk, w->chunk);
+    return tfs_chunk_is(&c->chunk, w->chunk) && (w->planes & ~c->decoded) == 0;
 }
 
 static size_t weight(const void *object)

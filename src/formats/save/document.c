@@ -60,13 +60,6 @@ bool tfs_chunk_same(const struct tfs_chunk *a, const struct tfs_chunk *b)
     return tfs_blob_equal(a->blob, b->blob) && tfs_blob_equal(a->extra, b->extra);
 }
 
-bool tfs_chunk_is(const struct tfs_chunk *made, const struct tfs_chunk *chunk)
-{
-    return tfs_key_compare(made->key, chunk->key) == 0 && made->blob == chunk->blob &&
-           made->extra == chunk->extra && made->tag == chunk->tag && made->flags == chunk->flags &&
-           ((chunk->flags & TFS_CHUNK_UNREAD_ALL) == 0 || made->own == chunk->own);
-}
-
 /* ---- pages ----------------------------------------------------------------------------------- */
 
 int tfs_page_create(struct tfs_page **page, struct tfs_error *err)
