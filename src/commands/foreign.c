@@ -1,6 +1,6 @@
 /*
- * Edits that were set aside (fs/recovery/foreign.h): `info` lists them, `import` takes them into a
- * save, and `diff` compares what that would make of it.
+ * Edits that were set aside (fs/recovery/foreign.h): `info` lists them, `import` and `diff` ask
+ * what they make of a save.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "base/print.h"
 #include "commands/foreign.h"
 #include "commands/import.h"
-#include "commands/json.h"
 #include "fs/tree/tree.h"
 
 bool tfs_foreign_alone(const char *dir)
@@ -121,80 +120,4 @@ enum tfs_status tfs_foreign_onto(struct tfs_cli *cli, struct tfs_save *save, con
     tfs_journal_text_release(&text);
     *left = t.left;
     return err.code < 0 ? tfs_cli_report(cli, dir, &err) : TFS_STATUS_DONE;
-}
-
-/* ---- import ---------------------------------------------------------------------------------- */
-
-static int count_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
-{
-    (void)before;
-    (void)after;
-    ++*(size_t *)arg;
-    return 0;
-}
-
-static enum tfs_status commit(struct tfs_cli *cli, struct tfs_save *save, struct tfs_doc *doc,
-                              bool *written)
-{
-    const char *path = cli->operands[1];
-    struct tfs_error err = {0};
-    size_t count = 0;
-
-    (void)tfs_doc_diff(save->doc, doc, count_chunk, &count);
-    if (doc->version == save->doc->version) {
-        tfs_cli_tell(cli, "nothing differs from the save");
-    } else if (tfs_cli_commit_names(cli, path, save, doc, &err) == 0) {
-        *written = true;
-        tfs_cli_tell(cli, "%zu chunk%s taken", count, count == 1 ? "" : "s");
-    }
-    return err.code < 0 ? tfs_cli_report(cli, path, &err) : TFS_STATUS_DONE;
-}
-
-static enum tfs_status take(struct tfs_cli *cli, struct tfs_save *save, bool *written, size_t *left)
-{
-    struct tfs_doc *doc = NULL;
-    enum tfs_status status = tfs_cli_writable(cli, cli->operands[1], save);
-
-    if (status)
-        return status;
-    tfs_cli_warn(cli, cli->operands[1], save);
-    status = tfs_foreign_onto(cli, save, cli->operands[0], &doc, left);
-    if (!status)
-        status = commit(cli, save, doc, written);
-    tfs_doc_unref(doc);
-    return status || *left == 0
-               ? status
-               : tfs_cli_say(cli, TFS_STATUS_BAD, "--force takes what was not taken, too");
-}
-
-static enum tfs_status print_object(struct tfs_cli *cli, bool written, size_t left,
-                                    enum tfs_status status)
-{
-    struct tfs_buf out = {0};
-
-    tfs_json_text(&out, "dir", cli->operands[0]);
-    tfs_json_text(&out, "save", cli->operands[1]);
-    tfs_json_bool(&out, "written", written);
-    tfs_json_number(&out, "left", left);
-    tfs_json_number(&out, "status", status);
-    return tfs_cli_print_object(cli, &out, status);
-}
-
-enum tfs_status tfs_foreign_import(struct tfs_cli *cli)
-{
-    struct tfs_save *save;
-    bool written = false;
-    size_t left = 0;
-
-    if (cli->remove || cli->all)
-        return tfs_cli_say(cli, TFS_STATUS_BAD,
-                           "%s: it holds edits that were set aside and is no tree: neither --all "
-                           "nor --delete means anything of it",
-                           cli->operands[0]);
-    enum tfs_status status = tfs_cli_open(cli, cli->operands[1], TFS_LOCK_EXCLUSIVE, &save);
-    if (status)
-        return status;
-    status = take(cli, save, &written, &left);
-    tfs_cli_close(cli, cli->operands[1], save);
-    return (cli->flags & TFS_CLI_JSON) != 0 ? print_object(cli, written, left, status) : status;
 }

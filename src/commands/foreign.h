@@ -15,7 +15,5 @@ enum tfs_status tfs_foreign_info(struct tfs_cli *cli, const char *dir, struct tf
 /* *doc: the save with what is taken of it; what is not is said, *left of them. */
 enum tfs_status tfs_foreign_onto(struct tfs_cli *cli, struct tfs_save *save, const char *dir,
                                  struct tfs_doc **doc, size_t *left);
-/* import DIR SAVE of such a directory. */
-enum tfs_status tfs_foreign_import(struct tfs_cli *cli);
 
 #endif

@@ -150,11 +150,6 @@ static bool take_chunks(struct tfs_import *im)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static const char *plural(size_t count, const char *one, const char *many)
-{
-    return count == 1 ? one : many;
-}
-
 static void end_unchanged(struct tfs_import *im)
 {
     if (im->counts.left_out > 0)
@@ -177,8 +172,9 @@ static void commit(struct tfs_import *im, const char *path)
         im->status = tfs_cli_report(im->cli, path, &err);
     } else {
         im->written = true;
-        tfs_cli_tell(im->cli, "%zu %s taken, %zu added, %zu removed", c->files,
-                     plural(c->files, "file", "files"), c->added, c->removed);
+        tfs_cli_tell(im->cli, "%zu %s%s taken, %zu added, %zu removed", c->files,
+                     im->records ? "chunk" : "file", c->files == 1 ? "" : "s", c->added,
+                     c->removed);
         im->status = c->left_out > 0 ? TFS_STATUS_BAD : TFS_STATUS_DONE;
     }
 }
@@ -200,6 +196,41 @@ static void take_all(struct tfs_import *im)
 }
 
 #define PARTIAL "%s: this export could not show everything of the save"
+
+static void take_tree(struct tfs_import *im)
+{
+    im->status = read_manifest(im);
+    if (!im->status && im->cli->remove && im->manifest.partial)
+        im->status = tfs_cli_say(im->cli, TFS_STATUS_BAD,
+                                 PARTIAL ", and --delete would remove that", im->dir);
+    if (!im->status)
+        take_all(im);
+}
+
+static int count_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
+{
+    struct tfs_import_counts *c = arg;
+
+    c->added += before == NULL;
+    c->removed += after == NULL;
+    c->files += before != NULL && after != NULL;
+    return 0;
+}
+
+/* Edits that were set aside. */
+static void take_records(struct tfs_import *im)
+{
+    if (im->cli->remove || im->cli->all)
+        im->status = tfs_cli_say(im->cli, TFS_STATUS_BAD,
+                                 "%s: it holds edits that were set aside and is no tree: neither "
+                                 "--all nor --delete means anything of it",
+                                 im->dir);
+    else
+        im->status = tfs_foreign_onto(im->cli, im->save, im->dir, &im->doc, &im->counts.left_out);
+    im->base = tfs_doc_ref(im->save->doc);
+    if (!im->status)
+        (void)tfs_doc_diff(im->base, im->doc, count_chunk, &im->counts);
+}
 
 static void import_release(struct tfs_import *im)
 {
@@ -237,16 +268,17 @@ static enum tfs_status import_into(struct tfs_cli *cli, struct tfs_save *save, u
     if (im.status)
         return im.status;
     tfs_cli_warn(cli, cli->operands[1], save);
-    im.status = read_manifest(&im);
-    if (!im.status && cli->remove && im.manifest.partial)
-        im.status =
-            tfs_cli_say(cli, TFS_STATUS_BAD, PARTIAL ", and --delete would remove that", im.dir);
-    if (!im.status)
-        take_all(&im);
+    im.records = cli->removals == NULL && tfs_foreign_alone(im.dir);
+    if (im.records)
+        take_records(&im);
+    else
+        take_tree(&im);
     if (im.status)
         tfs_cli_say(cli, im.status, "nothing was written");
     else
         commit(&im, cli->operands[1]);
+    if (im.records && im.counts.left_out > 0)
+        tfs_cli_say(cli, TFS_STATUS_BAD, "--force takes what was not taken, too");
     if ((cli->flags & TFS_CLI_JSON) != 0)
         im.status = print_object(&im);
     import_release(&im);
@@ -320,9 +352,8 @@ enum tfs_status tfs_cli_import(struct tfs_cli *cli)
     struct tfs_cli part = *cli;
     char *removals = NULL;
 
-    if (cli->removals == NULL && tfs_foreign_alone(cli->operands[0]))
-        return tfs_foreign_import(cli);
-    if (cli->removals != NULL || !find_removals(&part, cli->operands[0], &removals))
+    if (cli->removals != NULL || tfs_foreign_alone(cli->operands[0]) ||
+        !find_removals(&part, cli->operands[0], &removals))
         return import_tree(cli);
     enum tfs_status status = removals == NULL ? tfs_cli_say(cli, TFS_STATUS_SYSTEM, "out of memory")
                                               : import_aside(&part);

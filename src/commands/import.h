@@ -83,6 +83,7 @@ struct tfs_import {
     struct tfs_doc *doc;                /* with what was taken so far */
     enum tfs_status status;
     struct tfs_import_counts counts;
+    bool records;        /* DIR is no tree: it has the records of a journal */
     bool written;        /* the save has what was taken */
     struct tfs_buf text; /* a file of the save, to compare */
 };
