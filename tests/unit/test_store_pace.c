@@ -1,7 +1,7 @@
 /* When the save follows, on a clock that the test sets. */
 #include "unit.h"
 
-#include "fs/store/pace.h"
+#include "fs/store/state.h"
 
 static const struct tfs_pace automatic = {.automatic = true};
 

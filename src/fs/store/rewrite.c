@@ -1,6 +1,6 @@
 /*
- * The save is written by a thread of its own, so that edits are accepted, and readers served, while
- * the disk works. One rewrite at a time, of one document:
+ * When the save is written; and by whom: a thread of its own, so that edits are accepted, and
+ * readers served, while the disk works. One rewrite at a time, of one document:
  *
  *   state    event                      next
  *   RESTS    tfs_store_rewrite_begin    WRITES
@@ -13,7 +13,77 @@
  * region that was not read yet waits. A database has no journal: its transaction is the store's
  * thread's own, and those that edit wait for it.
  */
+#include "base/clock.h"
 #include "fs/store/state.h"
+
+/* ---- when ------------------------------------------------------------------------------------ */
+
+bool tfs_pace_is_burst(const struct tfs_pace *pace, int64_t now)
+{
+    return pace->edited != 0 && now - pace->edited < TFS_BURST_MS;
+}
+
+void tfs_pace_edit(struct tfs_pace *pace, int64_t now, bool wait)
+{
+    pace->edited = now;
+    if (wait && pace->waiting == 0)
+        pace->waiting = now;
+}
+
+/* The save is being written: what is accepted from now on waits from the beginning. */
+static void pace_begin(struct tfs_pace *pace)
+{
+    pace->waiting = 0;
+    pace->hurries = false;
+}
+
+/* It was, and that took so long. */
+static void pace_end(struct tfs_pace *pace, int64_t took_ms)
+{
+    pace->rewrite_ms = took_ms;
+    pace->failed = 0;
+}
+
+void tfs_pace_saved(struct tfs_pace *pace)
+{
+    pace->waiting = pace->failed = 0;
+    pace->hurries = false;
+}
+
+void tfs_pace_failed(struct tfs_pace *pace, int64_t now)
+{
+    pace->failed = now;
+    pace->hurries = false;
+}
+
+void tfs_pace_hurry(struct tfs_pace *pace)
+{
+    pace->hurries = pace->failed == 0;
+}
+
+/* How long edits wait at most. */
+static int64_t patience(const struct tfs_pace *pace)
+{
+    const int64_t long_rewrite = TFS_FOLLOW_BY * pace->rewrite_ms;
+
+    return long_rewrite > TFS_FOLLOW_MS ? long_rewrite : TFS_FOLLOW_MS;
+}
+
+int64_t tfs_pace_deadline(const struct tfs_pace *pace)
+{
+    if (!pace->automatic)
+        return 0;
+    if (pace->failed != 0)
+        return pace->failed + patience(pace);
+    if (pace->waiting == 0)
+        return 0;
+    if (pace->hurries)
+        return pace->waiting;
+    const int64_t latest = pace->waiting + patience(pace);
+    return tfs_sooner(latest, pace->edited + TFS_BURST_MS);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void set_state(struct tfs_store *store, enum tfs_rewrite_state state)
 {
@@ -81,7 +151,7 @@ void tfs_store_rewrite_begin(struct tfs_store *store)
     struct tfs_rewrite_work *r = &store->rewrite;
 
     r->doc = tfs_doc_ref(store->shown);
-    tfs_pace_begin(&store->pace);
+    pace_begin(&store->pace);
     if (r->started) {
         set_state(store, TFS_REWRITE_WRITES);
         return;
@@ -129,7 +199,7 @@ int tfs_store_rewrite_end(struct tfs_store *store, struct tfs_error *err)
 
     if (r->result < 0)
         tfs_fail(err, r->result, "%s", r->err.text);
-    tfs_pace_end(&store->pace, r->took_ms);
+    pace_end(&store->pace, r->took_ms);
     if (r->result == 0) {
         pthread_mutex_lock(&store->io);
         set_saved(store, r->doc, true);

@@ -1,12 +1,10 @@
 /*
  * What a store is made of. Private to its files, each of which calls only those before it:
  *
- *   store.c     edits, publishing; what edits made, on another document
+ *   store.c     edits, publishing; what edits made, on another document; chunks that are read later
  *   conflict.c  changes of the save by other programs
- *   complete.c  chunks that are read later
  *   journal.c   what was accepted and is not in the save yet
- *   pace.c      when the save follows
- *   rewrite.c   the save is written, by a thread of its own
+ *   rewrite.c   when the save follows, and that it is written, by a thread of its own
  *   thread.c    the queue, who waits for what, opening and closing
  *
  * Invariants:
@@ -26,7 +24,6 @@
 
 #include "base/journal.h"
 #include "fs/store/store.h"
-#include "fs/store/pace.h"
 
 #define TFS_POLL_MS 1000
 
@@ -60,6 +57,27 @@ enum tfs_journal_state {
     TFS_JOURNAL_LEADS,  /* from `journal_base` to `journaled` */
     TFS_JOURNAL_BEHIND, /* the same, and not from what is written now */
     TFS_JOURNAL_UNSURE, /* what has its name may hold more than was accepted, or less */
+};
+
+/*
+ * When the save follows what was accepted: numbers alone, without a clock, a lock or a disk.
+ *
+ * commit=auto: an edit that comes when nothing waits, and not right behind another, goes straight
+ * into the save. The edits of a burst wait in the journal, and the save follows when they pause, or
+ * when they go on for long; the longer a rewrite takes, the rarer it is. commit=close: no edit
+ * waits. All times are milliseconds of one clock and above 0.
+ */
+#define TFS_BURST_MS  250  /* edits that are closer together are a burst */
+#define TFS_FOLLOW_MS 5000 /* the save follows a burst without end so often, or ... */
+#define TFS_FOLLOW_BY 10   /* ... so many times as long as a rewrite takes, if that is more */
+
+struct tfs_pace {
+    bool automatic;     /* commit=auto */
+    int64_t edited;     /* when the last edit was accepted; 0: none was */
+    int64_t waiting;    /* since when edits wait for the save; 0: none do */
+    int64_t failed;     /* when the save could not be written; 0: the last time it could */
+    int64_t rewrite_ms; /* what the last rewrite took */
+    bool hurries;       /* there is no room for more to wait */
 };
 
 enum tfs_rewrite_state {
@@ -139,8 +157,6 @@ static inline bool tfs_store_differs(const struct tfs_store *store)
 int tfs_store_reserve(struct tfs_store *store, const struct tfs_doc *doc, struct tfs_error *err);
 /* Shows `doc` (takes the reference), for which there is room. */
 void tfs_store_publish(struct tfs_store *store, struct tfs_doc *doc, bool reread);
-/* The same of one that says what the shown one does, and more, as save->doc does by now. */
-void tfs_store_publish_completed(struct tfs_store *store, struct tfs_doc *doc);
 void tfs_store_log(struct tfs_store *store, const struct tfs_error *err);
 /* Can `onto` hold this chunk of what is shown; NULL: what is common? */
 bool tfs_store_fits(const struct tfs_store *store, const struct tfs_doc *onto,
@@ -198,6 +214,21 @@ void tfs_store_journal_settle(struct tfs_store *store, bool last);
 void tfs_store_journal_close(struct tfs_store *store);
 
 /* ---- rewrite.c ---- */
+/* Does an edit that comes now belong to a burst? */
+bool tfs_pace_is_burst(const struct tfs_pace *pace, int64_t now);
+
+/* Edits were accepted; `wait`: the save lacks them. */
+void tfs_pace_edit(struct tfs_pace *pace, int64_t now, bool wait);
+/* The save lacks nothing. */
+void tfs_pace_saved(struct tfs_pace *pace);
+/* It could not be written. */
+void tfs_pace_failed(struct tfs_pace *pace, int64_t now);
+/* The save should follow at once, unless it just could not be written. */
+void tfs_pace_hurry(struct tfs_pace *pace);
+
+/* When the save follows; 0: no time is set. */
+int64_t tfs_pace_deadline(const struct tfs_pace *pace);
+
 /* Starts the thread that writes the save, before the first job, so that the memory that it takes is
  * taken early. Where it cannot be started, the store's thread, which calls this, writes itself. */
 void tfs_store_rewriter_start(struct tfs_store *store);
