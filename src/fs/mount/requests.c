@@ -351,8 +351,10 @@ static bool fill_entry(void *arg, const struct tfs_dirent *entry)
     return true;
 }
 
-/* A listing that changes while the kernel keeps it and several programs read it could mix old and
- * new. */
+/* The kernel asks at each opening, and keeps listings until the first change. It dates what it
+ * keeps by the time that the directory has when a program begins to list: an answer of before a
+ * change that comes when another program has begun would be believed, though the kernel was told.
+ */
 static void on_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     const struct tfs_fuse_requests *requests = fuse_req_userdata(req);
