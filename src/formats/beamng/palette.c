@@ -104,7 +104,7 @@ static int check_moment(const struct tfs_beamng_materials *now,
     char name[TFS_QUOTED];
     uint32_t from = 0;
 
-    for (uint32_t i = 0; i < new->count &&i < TFS_BEAMNG_HOLE; i++)
+    for (uint32_t i = 0; i < TFS_BEAMNG_HOLE && i < new->count; i++)
         if (is_moved(now, new, i, &from))
             return tfs_fail(err, -EBADMSG,
                             "material %" PRIu32 " is %s, which is material %" PRIu32

@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "formats/views/arrays/array.h"
+#include "formats/cells/cells.h"
+#include "formats/save/document_pages.h"
 
 const struct tfs_beamng_layout *tfs_beamng_layout_of(const struct tfs_doc *doc)
 {
@@ -53,24 +54,6 @@ struct tfs_beamng_tile tfs_beamng_tile_of(const struct tfs_beamng_layout *layout
     return tile;
 }
 
-size_t tfs_beamng_tile_samples(const struct tfs_beamng_tile *tile)
-{
-    return (size_t)tile->width * tile->height;
-}
-
-struct tfs_span tfs_beamng_tile_plane(const struct tfs_chunk *chunk,
-                                      const struct tfs_beamng_tile *tile,
-                                      const struct tfs_beamng_plane *plane)
-{
-    const size_t samples = tfs_beamng_tile_samples(tile);
-
-    if (plane->before == 0)
-        return tfs_blob_span(chunk->blob);
-    return (struct tfs_span){
-        tfs_blob_span(chunk->extra).data + (plane->before - tfs_beamng_heights.bytes) * samples,
-        plane->bytes * samples};
-}
-
 void tfs_beamng_tile_cut(const struct tfs_beamng_tile *tile, unsigned bytes, const uint8_t *south,
                          ptrdiff_t north, uint8_t *samples)
 {
@@ -81,20 +64,24 @@ void tfs_beamng_tile_cut(const struct tfs_beamng_tile *tile, unsigned bytes, con
         memcpy(samples + z * width, west + north * (ptrdiff_t)(tile->z + z), width);
 }
 
+/* Keys are in the order of the document: y is 0, then z, then x. */
 void tfs_beamng_row(const struct tfs_doc *doc, const struct tfs_beamng_plane *plane, uint32_t z,
                     uint8_t *out)
 {
     const struct tfs_beamng_layout *layout = tfs_beamng_layout_of(doc);
-    const size_t tiles = tfs_beamng_tiles_a_side(layout);
+    const struct tfs_key west = {.z = (int32_t)(z / TFS_BEAMNG_TILE_SIDE)};
+    struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, west);
+    struct tfs_position at = tfs_doc_locate(doc, west);
 
-    /* Keys are in the order of the document: y is 0, then z, then x. */
-    for (size_t i = z / TFS_BEAMNG_TILE_SIDE * tiles, end = i + tiles; i < end; i++) {
-        const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
-        const struct tfs_beamng_tile tile = tfs_beamng_tile_of(layout, chunk->key);
-        const struct tfs_span samples = tfs_beamng_tile_plane(chunk, &tile, plane);
+    for (; tile.x < layout->side; tile.x += TFS_BEAMNG_TILE_SIDE) {
+        const struct tfs_page *page = doc->pages[at.page];
+        tile.width = length_from(layout->side, tile.x);
+        const struct tfs_span samples = tfs_beamng_tile_plane(&page->chunks[at.at], &tile, plane);
         const size_t size = (size_t)tile.width * plane->bytes;
         memcpy(out, samples.data + (z - tile.z) * size, size);
         out += size;
+        if (++at.at == page->count)
+            at = (struct tfs_position){.page = at.page + 1};
     }
 }
 

@@ -62,12 +62,25 @@ struct tfs_beamng_tile {
 uint32_t tfs_beamng_tiles_a_side(const struct tfs_beamng_layout *layout);
 struct tfs_beamng_tile tfs_beamng_tile_of(const struct tfs_beamng_layout *layout,
                                           struct tfs_key key);
-size_t tfs_beamng_tile_samples(const struct tfs_beamng_tile *tile);
 
-/* All samples that a tile has in a plane. */
-struct tfs_span tfs_beamng_tile_plane(const struct tfs_chunk *chunk,
-                                      const struct tfs_beamng_tile *tile,
-                                      const struct tfs_beamng_plane *plane);
+static inline size_t tfs_beamng_tile_samples(const struct tfs_beamng_tile *tile)
+{
+    return (size_t)tile->width * tile->height;
+}
+
+/* All samples that a tile has in a plane. A commit asks for each row of each tile. */
+static inline struct tfs_span tfs_beamng_tile_plane(const struct tfs_chunk *chunk,
+                                                    const struct tfs_beamng_tile *tile,
+                                                    const struct tfs_beamng_plane *plane)
+{
+    const size_t samples = tfs_beamng_tile_samples(tile);
+
+    if (plane->before == 0)
+        return tfs_blob_span(chunk->blob);
+    return (struct tfs_span){
+        tfs_blob_span(chunk->extra).data + (plane->before - tfs_beamng_heights.bytes) * samples,
+        plane->bytes * samples};
+}
 
 /* Gathers a tile's samples of `bytes` each out of a whole plane: `south` is its row 0, and the next
  * row to the north lies `north` bytes further. */
