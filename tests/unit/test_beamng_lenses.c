@@ -474,6 +474,25 @@ START_TEST(planes_that_an_edit_leaves_are_shared_with_the_terrain_before)
 }
 END_TEST
 
+/* As a journal may have it. */
+START_TEST(tile_of_another_size_than_the_layout_says_is_damaged)
+{
+    struct tfs_edit edit;
+
+    ter_open_hex(&t, TER_B);
+    struct tfs_chunk chunk = *tfs_doc_at(t.doc, 0);
+    ck_assert(tree_files_has(&t, "chunks/0_0_0/heights.txt"));
+    chunk.extra = NULL;
+    ck_assert_int_eq(tfs_edit_open(t.doc, &edit, &t.err), 0);
+    ck_assert_int_eq(tfs_edit_put(&edit, &chunk, &t.err), 0);
+    tfs_doc_unref(t.doc);
+    t.doc = tfs_edit_finish(&edit);
+    tfs_edit_release(&edit);
+    ck_assert(!tree_files_has(&t, "chunks/0_0_0/heights.txt"));
+    ck_assert(!tree_files_has(&t, "chunks/0_0_0/layers.txt"));
+}
+END_TEST
+
 START_TEST(edit_that_another_layout_would_read_is_refused)
 {
     /* One sample. With the corners 4 0 0 0 a plain layout would fit, with its table at offset 8 and
@@ -506,6 +525,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, arrays_in_parts_are_the_whole_after_an_edit_too);
     tcase_add_test(tcase, array_of_a_terrain_smaller_than_a_tile_is_that_of_its_tile);
     tcase_add_test(tcase, planes_that_an_edit_leaves_are_shared_with_the_terrain_before);
+    tcase_add_test(tcase, tile_of_another_size_than_the_layout_says_is_damaged);
     tcase_add_test(tcase, edit_that_another_layout_would_read_is_refused);
     return s;
 }
