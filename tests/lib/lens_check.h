@@ -27,6 +27,12 @@ struct lens_check {
 void lens_check_open(struct lens_check *c, struct tfs_save *save);
 void lens_check_close(struct lens_check *c);
 
+/* What a file reads; its size is the one that it says. */
+void lens_check_get(struct lens_check *c, const struct tfs_node *node, struct tfs_buf *text);
+/* A put of any text into a file that can be written. Returns 0, or the failure of a refused one. */
+int lens_check_put(struct lens_check *c, const struct tfs_node *node, struct tfs_span text,
+                   bool fresh);
+
 /* Values that did not change keep their stored bytes: a chunk whose files, other than raw.bin, all
  * read in `after` as they do in `before` holds the same bytes there. */
 void lens_check_kept(struct tfs_save *save, struct tfs_doc *before, struct tfs_doc *after);

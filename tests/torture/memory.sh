@@ -7,7 +7,7 @@ if [ "${TORTURE:-short}" != full ]; then
     exit 0
 fi
 n=0
-for test in test_memory_{saves,session,cli} test_flips test_kept_bytes test_doc test_luanti_map test_{cosmic,godot}_saves; do
+for test in test_memory_{saves,session,cli} test_flips test_laws test_doc test_luanti_map test_{cosmic,godot}_saves; do
     n=$((n + 1))
     if "${BUILD:-build}/tests/$test"; then
         echo "ok $n - $test, in full"

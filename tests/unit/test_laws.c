@@ -1,7 +1,8 @@
 /*
- * What an edit does not change keeps its stored bytes, in every format: edits of all samples and of
- * made saves, with lens_check_kept after each. The edits are drawn: pictures with pixels moved
- * about, files of one chunk written into another, texts that lack a line.
+ * Two laws in every format, on all samples and on made saves. What an edit does not change keeps
+ * its stored bytes: lens_check_kept after drawn edits, which are pictures with pixels moved about,
+ * files of one chunk written into another, texts that lack a line. And what is written is what
+ * reads (written_check.h).
  */
 #include <glob.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "../lib/picture_numbers.h"
 #include "../lib/place_maker.h"
 #include "../lib/small_saves.h"
+#include "../lib/written_check.h"
 #include "formats/views/pictures/picture.h"
 #include "image/png.h"
 #include "in_full.h"
@@ -40,6 +42,7 @@ static void find_samples(void)
         "godot_voxel/*/*.vxr",
         "godot_voxel/*/*.sqlite",
         "godot_voxel/*/world_region",
+        "luanti/*.sqlite.gz",
     };
     char pattern[256];
 
@@ -299,6 +302,35 @@ START_TEST(made_saves_keep_the_bytes_of_what_did_not_change)
 }
 END_TEST
 
+/* ---- what was written ------------------------------------------------------------------------ */
+
+static void check_written(uint64_t seed)
+{
+    struct lens_check c;
+
+    lens_check_open(&c, save);
+    ck_assert_uint_gt(written_check(&c, in_full() ? 24 : 1, seed), 0);
+    lens_check_close(&c);
+    tfs_save_close(save);
+}
+
+START_TEST(samples_read_as_they_were_written)
+{
+    open_sample(found.gl_pathv[_i]);
+    check_written((uint64_t)_i + 1);
+}
+END_TEST
+
+START_TEST(made_saves_read_as_they_were_written)
+{
+    const struct small_save *kind = &small_saves[_i];
+
+    kind->make(scratch_path(kind->file));
+    open_save(scratch_path(kind->file));
+    check_written((uint64_t)_i + 1);
+}
+END_TEST
+
 #define RANDOM_REGIONS 16
 
 /* Every section and layer type, any palette. */
@@ -400,22 +432,30 @@ END_TEST
 
 /* ---------------------------------------------------------------------------------------------- */
 
-static Suite *kept_bytes_suite(void)
+static TCase *add_case(Suite *suite, const char *name)
 {
-    Suite *suite = suite_create("kept_bytes");
-    TCase *laws = unit_case(suite, "laws");
+    TCase *tcase = unit_case_with(suite, name, scratch_setup, scratch_teardown);
 
-    tcase_add_checked_fixture(laws, scratch_setup, scratch_teardown);
-    tcase_set_timeout(laws, 120);
+    tcase_set_timeout(tcase, 120);
+    return tcase;
+}
+
+static Suite *laws_suite(void)
+{
+    Suite *suite = suite_create("laws");
+    TCase *kept = add_case(suite, "kept"), *written = add_case(suite, "written");
+
     find_samples();
-    unit_add_samples(laws, samples_keep_the_bytes_of_what_did_not_change, found.gl_pathc, SAMPLES);
-    tcase_add_loop_test(laws, made_saves_keep_the_bytes_of_what_did_not_change, 0,
+    unit_add_samples(kept, samples_keep_the_bytes_of_what_did_not_change, found.gl_pathc, SAMPLES);
+    tcase_add_loop_test(kept, made_saves_keep_the_bytes_of_what_did_not_change, 0,
                         small_save_count);
-    tcase_add_loop_test(laws, regions_of_any_spelling_keep_the_bytes_of_what_did_not_change, 0,
+    tcase_add_loop_test(kept, regions_of_any_spelling_keep_the_bytes_of_what_did_not_change, 0,
                         RANDOM_REGIONS);
-    tcase_add_loop_test(laws, air_that_a_column_is_lowered_through_keeps_its_bytes, 0,
+    tcase_add_loop_test(kept, air_that_a_column_is_lowered_through_keeps_its_bytes, 0,
                         (int)(sizeof(stacks) / sizeof(stacks[0])));
+    unit_add_samples(written, samples_read_as_they_were_written, found.gl_pathc, SAMPLES);
+    tcase_add_loop_test(written, made_saves_read_as_they_were_written, 0, small_save_count);
     return suite;
 }
 
-UNIT_MAIN(kept_bytes_suite)
+UNIT_MAIN(laws_suite)
