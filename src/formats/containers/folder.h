@@ -84,7 +84,8 @@ int tfs_folder_complete(struct tfs_save *save, const struct tfs_key *chunk, stru
 
 struct tfs_folder_kind {
     const struct tfs_container *file; /* one such file alone */
-    const char *common; /* a file of the folder, which may lack: its text is doc->common */
+    const char *common; /* a file of the folder, which may lack: its text is doc->common. NULL: they
+                         * have none */
     bool needed;        /* without that there is no save, and another one makes it another save */
     bool keeps_empty;   /* a file without chunks stays */
     size_t own_size;    /* of tfs_folder_file.own, which needs no release */

@@ -426,6 +426,8 @@ static int read_common(const struct scan *scan, struct tfs_error *err)
     struct tfs_file_handle file = {.fd = -1};
     struct tfs_error why = {0};
 
+    if (kind->common == NULL)
+        return 0;
     if (tfs_print(&index->common_path, "%s/%s", scan->save->path, kind->common) < 0) {
         index->common_path = NULL;
         return tfs_fail_memory(err);
@@ -597,7 +599,8 @@ static bool file_changed(const struct tfs_save *save, const struct tfs_folder_in
 bool tfs_folder_index_changed(struct tfs_save *save, struct tfs_folder_index *index,
                               const struct tfs_key *file)
 {
-    bool changed = tfs_folder_is_other(index->common_path, &index->common_st);
+    bool changed =
+        index->common_path != NULL && tfs_folder_is_other(index->common_path, &index->common_st);
 
     if (file != NULL)
         return changed || file_changed(save, index, *file);

@@ -82,14 +82,14 @@ static int begin(struct job *job, struct tfs_error *err)
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-/* A file alone has no groups. */
+/* A file alone has no groups but those that all files have. */
 static int make_step(const struct job *job, struct tfs_edit *edit,
                      const struct tfs_folder_step *step, struct tfs_error *err)
 {
     struct tfs_chunk chunk = {.key = step->key};
     struct tfs_blob *bytes = NULL;
 
-    chunk.key.group = 0;
+    chunk.key.group -= job->key.group;
     if (step->chunk == NULL)
         return tfs_edit_remove(edit, chunk.key, err);
     if (tfs_chunk_load(job->c->save, step->chunk, &bytes, err) < 0)
