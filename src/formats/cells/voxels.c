@@ -24,7 +24,7 @@ static bool is_numbers(const struct tfs_cells_kind *kind)
     return kind->form != NULL;
 }
 
-unsigned tfs_voxel_planes(const struct tfs_cells_kind *kind)
+static unsigned voxel_planes(const struct tfs_cells_kind *kind)
 {
     unsigned planes = 1;
 
@@ -421,7 +421,7 @@ static int find_words(struct tfs_voxel_chunk *chunk, struct tfs_voxel_pool *pool
 int tfs_voxel_chunk_take(struct tfs_voxel_chunk *chunk, struct tfs_voxel_pool *pool,
                          struct tfs_cells *cells, const struct tfs_doc *doc, struct tfs_error *err)
 {
-    const unsigned planes = tfs_voxel_planes(pool->kind);
+    const unsigned planes = voxel_planes(pool->kind);
 
     chunk->cells = tfs_cells_ref(cells);
     chunk->last = (struct tfs_voxel){.version = cells->version};
@@ -628,7 +628,7 @@ static int check_form(const struct tfs_cells_edit *e, const struct tfs_voxel *v,
                         (unsigned)v->version, key.x, key.y, key.z, cells->version);
     for (unsigned p = 0; p < cells->kind->count; p++) {
         const unsigned width = e->planes[p].values == NULL ? 0 : tfs_plane_size(&e->planes[p].form);
-        if (v->widths[p] == width || (tfs_voxel_planes(cells->kind) >> p & 1) == 0)
+        if (v->widths[p] == width || (voxel_planes(cells->kind) >> p & 1) == 0)
             continue;
         if (v->widths[p] == 0 || width == 0)
             return tfs_fail(err, -EBADMSG, "one side has %s, the other has not",

@@ -68,8 +68,6 @@ struct tfs_voxel_chunk {
     uint32_t number;          /* and its number */
 };
 
-/* The planes that voxels of the kind have values of: bit i: plane i. */
-unsigned tfs_voxel_planes(const struct tfs_cells_kind *kind);
 /* Takes a reference to cells that decode. */
 int tfs_voxel_chunk_take(struct tfs_voxel_chunk *chunk, struct tfs_voxel_pool *pool,
                          struct tfs_cells *cells, const struct tfs_doc *doc, struct tfs_error *err);

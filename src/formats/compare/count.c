@@ -363,18 +363,18 @@ static int sum_cells(struct tfs_chunk_count *sum, struct tfs_error *err)
 static int add_files(struct tfs_chunk_count *sum, const struct tfs_side *side, struct tfs_key key,
                      struct tfs_error *err)
 {
-    const struct tfs_tree *tree = side->save->tree;
+    const struct tfs_schema *schema = tfs_chunk_schema(side->save->tree, key.group);
 
-    for (unsigned i = 0; i < tree->chunk.count; i++) {
+    for (unsigned i = 0; i < schema->count; i++) {
         bool there;
-        if ((tree->chunk.files[i].flags & (TFS_FILE_APART | TFS_FILE_SUMMED)) != TFS_FILE_APART)
+        if ((schema->files[i].flags & (TFS_FILE_APART | TFS_FILE_SUMMED)) != TFS_FILE_APART)
             continue;
-        if (tfs_side_read(side, &tree->chunk.files[i], key, &sum->text, &there, err) < 0)
+        if (tfs_side_read(side, &schema->files[i], key, &sum->text, &there, err) < 0)
             return err->code;
         if (!there)
             continue;
         sum->checksum = tfs_checksum(tfs_buf_span(&sum->text), sum->checksum + i + 1);
-        sum->placed |= (tree->chunk.files[i].flags & TFS_FILE_OPTIONAL) != 0;
+        sum->placed |= (schema->files[i].flags & TFS_FILE_OPTIONAL) != 0;
     }
     return 0;
 }
@@ -394,16 +394,6 @@ static void set_made(struct tfs_chunk_count *sum, const struct tfs_side *side,
     sum->made = *chunk;
     sum->made_doc = side->doc;
     tfs_chunk_ref(chunk);
-}
-
-/* Those that must be decoded. */
-static unsigned summed_planes(const struct tfs_cells_kind *kind)
-{
-    unsigned planes = tfs_voxel_planes(kind);
-
-    for (unsigned p = 0; p < kind->count; p++)
-        planes |= (kind->planes[p].flags & TFS_PLANE_OPTIONAL) == 0 ? 1u << p : 0;
-    return tfs_cells_runs_need(kind, planes);
 }
 
 static int compare_counts(const void *a, const void *b)
@@ -426,7 +416,9 @@ static int count_chunk(struct tfs_chunk_count *sum, const struct tfs_side *side,
         tfs_words_clear(&sum->pool.names);
     if (chunk->flags & TFS_CHUNK_DAMAGED)
         return tfs_fail(err, -EBADMSG, "it is damaged");
-    if (tfs_cells_keep(side->save, side->doc, chunk, summed_planes(kind), &cells, err) < 0)
+    /* Optional planes, too: their files are read next. */
+    const unsigned planes = tfs_cells_runs_need(kind, TFS_CELLS_ALL);
+    if (tfs_cells_keep(side->save, side->doc, chunk, planes, &cells, err) < 0)
         return err->code;
     if (cells->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", cells->damage);

@@ -16,7 +16,7 @@ static int open_bytes(struct tfs_save *save, const struct tfs_doc *doc, struct t
         *bytes = tfs_blob_ref(chunk->blob);
         return 0;
     }
-    if (tfs_cells_open(save, doc, key, TFS_CELLS_ALL, &cells, err) < 0)
+    if (tfs_cells_open(save, doc, key, 0, &cells, err) < 0)
         return err->code;
     *bytes = tfs_blob_ref(cells->stored);
     tfs_cells_unref(cells);
@@ -52,11 +52,15 @@ static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at a
 {
     const struct tfs_doc *doc = tfs_edit_doc(edit);
     const struct tfs_chunk *chunk;
+    struct tfs_blob *bytes;
 
     (void)put;
     if (tfs_doc_need(doc, at.key, &chunk, err) < 0 ||
-        tfs_span_equal(text, tfs_blob_span(chunk->blob)) ||
-        tfs_chunk_fits(save->tree, doc, doc, chunk, err) < 0 ||
+        open_bytes(save, doc, at.key, &bytes, err) < 0)
+        return err->code;
+    const bool same = tfs_span_equal(text, tfs_blob_span(bytes));
+    tfs_blob_unref(bytes);
+    if (same || tfs_chunk_fits(save->tree, doc, doc, chunk, err) < 0 ||
         tfs_edit_put_bytes(edit, *chunk, text, err) < 0)
         return err->code;
     return tfs_cells_check(save, tfs_edit_doc(edit), at.key, NULL, err);
