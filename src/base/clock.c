@@ -1,6 +1,7 @@
-/* Milliseconds of the monotonic clock, and times as people read them. */
+/* Milliseconds of the monotonic clock, dates, and times as people read them. */
 #include "base/clock.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int64_t tfs_now_ms(void)
@@ -9,6 +10,13 @@ int64_t tfs_now_ms(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t tfs_date(void)
+{
+    const char *set = getenv("SOURCE_DATE_EPOCH");
+
+    return set != NULL ? strtoll(set, NULL, 10) : (int64_t)time(NULL);
 }
 
 int64_t tfs_sooner(int64_t a, int64_t b)

@@ -13,6 +13,10 @@ int64_t tfs_now_ms(void);
 /* The sooner one. */
 int64_t tfs_sooner(int64_t a, int64_t b);
 
+/* The date, in seconds since 1970, for what is written into a save: $SOURCE_DATE_EPOCH where that
+ * is set, so that the same edit gives the same bytes. */
+int64_t tfs_date(void);
+
 /* Is `a` after `b`? */
 bool tfs_is_later(struct timespec a, struct timespec b);
 

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/print.h"
 
@@ -33,7 +34,7 @@ struct tfs_apart {
 /* "NAME.KIND-DATE", NAME cut where the whole would be longer than a file name can be. */
 static void set_name(struct tfs_apart *a, const char *kind, unsigned try)
 {
-    const time_t now = time(NULL);
+    const time_t now = (time_t)tfs_date();
     char date[32], ending[64], more[16] = "";
     struct tm tm;
 
