@@ -114,7 +114,8 @@ static int add_chunk(void *arg, struct tfs_diff *diff, struct tfs_diff_chunk *ch
             result = tfs_diff_rows(diff, add_row, d, p->err);
             tfs_buf_u8(&d->printer.out, ']');
         }
-        add_files(&d->printer.out, chunk->files, tree->chunk.files, tree->chunk.count);
+        const struct tfs_schema *schema = tfs_chunk_schema(tree, chunk->key.group);
+        add_files(&d->printer.out, chunk->files, schema->files, schema->count);
     }
     tfs_buf_u8(&d->printer.out, '}');
     return result != 0 ? result : tfs_printer_flush(&d->printer, false);

@@ -168,11 +168,12 @@ static void print_head(struct tfs_differ *d, const struct tfs_diff_chunk *chunk)
 
 static void print_files(struct tfs_differ *d, const struct tfs_diff_chunk *chunk)
 {
-    const struct tfs_tree *tree = d->saves[TFS_BEFORE]->tree;
+    const struct tfs_schema *schema =
+        tfs_chunk_schema(d->saves[TFS_BEFORE]->tree, chunk->key.group);
 
-    for (unsigned i = 0; i < tree->chunk.count; i++)
+    for (unsigned i = 0; i < schema->count; i++)
         if (chunk->files & UINT32_C(1) << i) {
-            tfs_buf_printf(&d->printer.line, " %s: changed", tree->chunk.files[i].path);
+            tfs_buf_printf(&d->printer.line, " %s: changed", schema->files[i].path);
             tfs_printer_end(&d->printer);
         }
 }

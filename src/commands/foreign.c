@@ -43,6 +43,8 @@ static void list_chunk(void *arg, const struct tfs_key *chunk, const char *why)
         tfs_buf_add_text(l->out, "changed: what belongs to the whole save\n");
     else if (chunk->group == 0)
         tfs_buf_printf(l->out, "changed: %d_%d_%d\n", chunk->x, chunk->y, chunk->z);
+    else if (chunk->group == TFS_GROUP_COLUMNS)
+        tfs_buf_printf(l->out, "changed: columns/%d_%d\n", chunk->x, chunk->z);
     else
         tfs_buf_printf(l->out, "changed: %u: %d_%d_%d\n", chunk->group, chunk->x, chunk->y,
                        chunk->z);

@@ -82,12 +82,11 @@ void tfs_import_missing_files(struct tfs_import *im, const struct tfs_node *top,
                               const struct tfs_found_list *list, unsigned views)
 {
     const struct tfs_tree *tree = im->save->tree;
-    bool chunk = top->scope == TFS_SCOPE_CHUNK;
-    const struct tfs_file *files = chunk ? tree->chunk.files : tree->root.files;
-    unsigned count = chunk ? tree->chunk.count : tree->root.count;
+    const struct tfs_schema schema = tfs_node_schema(im->save, top);
+    const struct tfs_file *files = schema.files;
     struct tfs_node node = *top;
 
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < schema.count; i++) {
         uint32_t members = files[i].count ? files[i].count(tree, im->doc) : 1;
 
         if (!(files[i].flags & TFS_FILE_OPTIONAL) || !tfs_file_is_chosen(&files[i], views))
@@ -155,10 +154,10 @@ static bool parse_removed(const char *name, struct tfs_key *key)
 {
     int64_t group;
 
-    if (!tfs_decimal_take(&name, '_', 0, UINT32_MAX, &group) || !tfs_chunk_name_parse(name, key))
+    if (!tfs_decimal_take(&name, '_', 0, UINT32_MAX, &group))
         return false;
     key->group = (uint32_t)group;
-    return true;
+    return tfs_chunk_name_parse(name, key);
 }
 
 static void take_removed_chunk(struct tfs_import *im, const char *path, struct tfs_key key)

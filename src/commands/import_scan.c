@@ -178,7 +178,7 @@ static enum tfs_status scan_chunk(struct walk *walk, const char *name, char *pat
     const struct tfs_chunk *chunk;
     enum tfs_status status;
 
-    node.key.group = walk->dir->key.group;
+    (void)tfs_node_holds_chunks(walk->dir, &node.key.group);
     if (!tfs_chunk_name_parse(name, &node.key)) {
         status = ignore(walk->cli, path, "this is not the name of a chunk");
     } else if ((status = check_directory(walk->cli, path)) == TFS_STATUS_DONE) {

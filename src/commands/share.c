@@ -228,12 +228,15 @@ static bool plain_path(const char *path, char *out, size_t size)
     return true;
 }
 
+#define COLUMNS "columns/"
+
 /* Does `path` name a chunk that the save lacks? Then it is cut behind that chunk. */
 static bool cut_to_missing_chunk(struct tfs_save *save, char *path)
 {
     for (char *at = path; *at; at += *at == '/') {
         char *end = at + strcspn(at, "/"), kept = *end;
-        struct tfs_key key;
+        const bool column = at > path && strncmp(path, COLUMNS, sizeof(COLUMNS) - 1) == 0;
+        struct tfs_key key = {.group = column ? TFS_GROUP_COLUMNS : 0};
         struct tfs_node node;
 
         *end = '\0';
@@ -249,11 +252,12 @@ static bool cut_to_missing_chunk(struct tfs_save *save, char *path)
 int tfs_cli_read_chunks(struct tfs_save *save, const char *path, struct tfs_error *err)
 {
     static const char chunks[] = "chunks/";
-    struct tfs_key key = {0};
+    const bool column = strncmp(path, COLUMNS, sizeof(COLUMNS) - 1) == 0;
+    struct tfs_key key = {.group = column ? TFS_GROUP_COLUMNS : 0};
     char name[TFS_CHUNK_NAME];
-    const char *at = path + sizeof(chunks) - 1;
+    const char *at = path + (column ? sizeof(COLUMNS) : sizeof(chunks)) - 1;
 
-    if (strncmp(path, chunks, sizeof(chunks) - 1) != 0)
+    if (!column && strncmp(path, chunks, sizeof(chunks) - 1) != 0)
         return tfs_save_complete(save, NULL, err);
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "/"), at);
     return tfs_chunk_name_parse(name, &key) ? tfs_save_complete(save, &key, err) : 0;

@@ -225,7 +225,8 @@ struct tfs_schema {
  * directory, and of those in it, follow one another. */
 struct tfs_tree {
     struct tfs_schema root, chunk;
-    struct tfs_schema group; /* of each group above 0, beside its chunks/. No `count` but NULL */
+    struct tfs_schema column; /* of each in columns/; none: the format has no columns */
+    struct tfs_schema group;  /* of each group above 0, beside its chunks/. No `count` but NULL */
 
     const char *group_dir; /* "lods", "regions": holds N/chunks/ of groups above 0; NULL: none */
     uint32_t (*groups)(const struct tfs_doc *doc); /* groups are below this; with group_dir only */
@@ -253,6 +254,12 @@ struct tfs_tree {
     int (*fits)(const struct tfs_doc *ours, const struct tfs_doc *theirs,
                 const struct tfs_chunk *chunk, struct tfs_error *err);
 };
+
+/* The files of a chunk of that group. */
+static inline const struct tfs_schema *tfs_chunk_schema(const struct tfs_tree *tree, uint32_t group)
+{
+    return group == TFS_GROUP_COLUMNS ? &tree->column : &tree->chunk;
+}
 
 /* The number that the directory of group 1 has. */
 static inline uint32_t tfs_group_label(const struct tfs_tree *tree)

@@ -193,13 +193,15 @@ static bool family_reads_otherwise(const struct kept *k)
 static int check_kept(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     const struct kept *k = arg;
-    const struct tfs_tree *tree = k->save->tree;
+    const struct tfs_schema *schema =
+        tfs_chunk_schema(k->save->tree, before != NULL ? before->key.group : after->key.group);
 
     if (before == NULL || after == NULL || family_reads_otherwise(k))
         return 0;
-    for (unsigned i = 0; i < tree->chunk.count; i++)
-        if ((tree->chunk.files[i].flags & TFS_FILE_RAW) == 0 &&
-            reads_otherwise(k, &tree->chunk.files[i], (struct tfs_at){.key = after->key}))
+    for (unsigned i = 0; i < schema->count; i++)
+        if (((schema->files[i].flags & TFS_FILE_RAW) == 0 ||
+             (schema->files[i].flags & TFS_FILE_APART) != 0) &&
+            reads_otherwise(k, &schema->files[i], (struct tfs_at){.key = after->key}))
             return 0;
     fprintf(stderr, "chunk %d_%d_%d of group %u reads as before and has other bytes\n",
             after->key.x, after->key.y, after->key.z, after->key.group);
@@ -388,7 +390,7 @@ static unsigned take_scope(struct lens_check *c, uint8_t holder, uint8_t *file,
     *node = (struct tfs_node){.scope = TFS_SCOPE_ROOT};
     if (holder % (c->doc->count + 1) > 0) {
         *node = tfs_node_of_chunk(tfs_doc_at(c->doc, holder % (c->doc->count + 1) - 1));
-        return tree->chunk.count;
+        return tfs_node_schema(c->save, node).count;
     }
     *file = (uint8_t)(*file % (tree->root.count + groups * tree->group.count));
     if (*file < tree->root.count)

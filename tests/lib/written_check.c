@@ -561,7 +561,7 @@ typedef void (*file_fn)(struct check *k, const struct tfs_node *node, const void
 
 static void each_file(struct check *k, struct tfs_node top, file_fn each, const void *arg)
 {
-    const struct tfs_schema schema = tfs_scope_schema(k->c->save, top.scope);
+    const struct tfs_schema schema = tfs_node_schema(k->c->save, &top);
 
     for (unsigned i = 0; i < schema.count; i++)
         for (uint32_t m = 0; m < tfs_file_members(k->c->save, k->c->doc, &schema.files[i]); m++) {

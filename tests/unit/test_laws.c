@@ -247,10 +247,11 @@ static void try_root(void)
     }
 }
 
+/* Of one that may have voxels. */
 static struct tfs_node chunk_node(unsigned file)
 {
-    const struct tfs_chunk *chunk =
-        tfs_doc_at(save->doc, maker_draw(&rnd, (uint32_t)save->doc->count));
+    const uint32_t count = (uint32_t)tfs_doc_group_begin(save->doc, TFS_GROUP_COLUMNS);
+    const struct tfs_chunk *chunk = tfs_doc_at(save->doc, maker_draw(&rnd, count));
 
     return (struct tfs_node){
         .scope = TFS_SCOPE_CHUNK, .file = (int)file, .key = chunk->key, .slot = chunk->slot};

@@ -97,7 +97,8 @@ static struct tfs_cells *cells_at_hand(struct tfs_save *save, const struct tfs_d
 uint32_t tfs_changed_files(struct tfs_save *save, const struct tfs_doc *const docs[2],
                            const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
-    const struct tfs_schema *schema = &save->tree->chunk;
+    const uint32_t group = before == NULL ? after->key.group : before->key.group;
+    const struct tfs_schema *schema = tfs_chunk_schema(save->tree, group);
     const struct tfs_cells_kind *kind = save->tree->cells;
     struct tfs_cells *cells[2] = {NULL};
     unsigned differs = 0;

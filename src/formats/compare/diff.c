@@ -141,7 +141,8 @@ static int look_into(struct tfs_diff *diff, struct tfs_diff_chunk *chunk, struct
 
     if (tfs_two_chunks_open(&diff->cells, diff->walk.sides, chunk, &why) == 0 &&
         tfs_two_chunks_count(&diff->cells, chunk, &why) == 0 && chunk->kind == TFS_DIFF_CHANGED)
-        compare_files(diff, &tree->chunk, chunk->key, &chunk->files, &why);
+        compare_files(diff, tfs_chunk_schema(tree, chunk->key.group), chunk->key, &chunk->files,
+                      &why);
     if (why.code < 0 && !tfs_is_damage(why.code))
         *err = why;
     else if (why.code < 0)

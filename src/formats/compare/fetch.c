@@ -9,6 +9,10 @@
 
 void tfs_key_print(const struct tfs_save *save, struct tfs_key key, struct tfs_buf *out)
 {
+    if (key.group == TFS_GROUP_COLUMNS) {
+        tfs_buf_printf(out, "columns/%d_%d", key.x, key.z);
+        return;
+    }
     if (key.group > 0)
         tfs_buf_printf(out, "%s/%u/", save->tree->group_dir,
                        key.group - 1 + tfs_group_label(save->tree));

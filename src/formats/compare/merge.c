@@ -58,6 +58,12 @@ static int make_chunk(struct merging *m, struct tfs_key key, struct tfs_error *e
     return tfs_chunk_create(m->merge->sides[m->merge->carrier].save, m->edit, key, err);
 }
 
+/* The files that the chunk has. */
+static const struct tfs_schema *files_of(const struct merging *m, struct tfs_key key)
+{
+    return tfs_chunk_schema(m->tree, key.group);
+}
+
 /* Where the chunk stands in the save is the edit's own matter. */
 static int put_stored(struct merging *m, const struct tfs_chunk *theirs, struct tfs_error *err)
 {
@@ -77,7 +83,7 @@ static int put_stored(struct merging *m, const struct tfs_chunk *theirs, struct 
 static int put_file(struct merging *m, struct tfs_key key, unsigned file, enum tfs_merge_side from,
                     struct tfs_error *err)
 {
-    const struct tfs_file *f = &m->tree->chunk.files[file];
+    const struct tfs_file *f = &files_of(m, key)->files[file];
     struct tfs_save *save = m->merge->sides[m->merge->carrier].save;
     const struct tfs_side now = {save, tfs_edit_doc(m->edit)};
     const struct tfs_at at = tfs_lens_at(f->lens, key, 0);
@@ -110,8 +116,8 @@ static int put_voxels(struct merging *m, struct tfs_key key, enum tfs_merge_side
         tfs_three_chunks_compare(&trio, &alone, err) == 0)
         tfs_three_chunks_apply(&trio, m->merge, m->edit, TFS_MERGE_OURS, err);
     tfs_three_chunks_release(&trio);
-    for (unsigned i = 0; i < m->tree->chunk.count && err->code == 0; i++)
-        if (m->tree->chunk.files[i].flags & TFS_FILE_APART)
+    for (unsigned i = 0; i < files_of(m, key)->count && err->code == 0; i++)
+        if (files_of(m, key)->files[i].flags & TFS_FILE_APART)
             put_file(m, key, i, side, err);
     return err->code;
 }
@@ -164,8 +170,8 @@ static int is_alike(struct merging *m, struct tfs_key key, unsigned file, enum t
     const struct tfs_side *sides = m->merge->sides;
 
     return tfs_sides_alike(m->trio.there[a] ? &sides[a] : &none,
-                           m->trio.there[b] ? &sides[b] : &none, &m->tree->chunk.files[file], key,
-                           &m->texts, err);
+                           m->trio.there[b] ? &sides[b] : &none, &files_of(m, key)->files[file],
+                           key, &m->texts, err);
 }
 
 /* Chooses whose file the result has. Of those that both changed, the preferred one: a conflict. */
@@ -178,15 +184,15 @@ static int pick_file(struct merging *m, struct tfs_key key, unsigned file, struc
     if (err->code < 0)
         return err->code;
     m->picks[file] = both || theirs ? TFS_MERGE_OURS : ours ? TFS_MERGE_THEIRS : m->merge->prefer;
-    return both || theirs || ours ? 0 : tell(m, key, m->tree->chunk.files[file].path);
+    return both || theirs || ours ? 0 : tell(m, key, files_of(m, key)->files[file].path);
 }
 
 static int pick_files(struct merging *m, struct tfs_key key, struct tfs_error *err)
 {
     int result = 0;
 
-    for (unsigned i = 0; i < m->tree->chunk.count && result == 0; i++)
-        if (m->tree->chunk.files[i].flags & TFS_FILE_APART)
+    for (unsigned i = 0; i < files_of(m, key)->count && result == 0; i++)
+        if (files_of(m, key)->files[i].flags & TFS_FILE_APART)
             result = pick_file(m, key, i, err);
     return result;
 }
@@ -195,8 +201,8 @@ static int pick_files(struct merging *m, struct tfs_key key, struct tfs_error *e
 static bool picked_alone(struct merging *m, enum tfs_merge_side side, struct tfs_key key,
                          struct tfs_error *err)
 {
-    for (unsigned i = 0; i < m->tree->chunk.count; i++)
-        if ((m->tree->chunk.files[i].flags & TFS_FILE_APART) != 0 &&
+    for (unsigned i = 0; i < files_of(m, key)->count; i++)
+        if ((files_of(m, key)->files[i].flags & TFS_FILE_APART) != 0 &&
             is_alike(m, key, i, m->picks[i], side, err) != 1)
             return false;
     return true;
@@ -211,8 +217,8 @@ static int put_result(struct merging *m, triple chunks, enum tfs_merge_side side
     if (put_side(m, chunks, side, key, err) < 0 ||
         tfs_three_chunks_apply(&m->trio, m->merge, m->edit, side, err) < 0)
         return err->code;
-    for (unsigned i = 0; i < m->tree->chunk.count && err->code == 0; i++)
-        if (m->tree->chunk.files[i].flags & TFS_FILE_APART && m->picks[i] != side &&
+    for (unsigned i = 0; i < files_of(m, key)->count && err->code == 0; i++)
+        if (files_of(m, key)->files[i].flags & TFS_FILE_APART && m->picks[i] != side &&
             chunks[m->picks[i]]->there)
             put_file(m, key, i, m->picks[i], err);
     return err->code;

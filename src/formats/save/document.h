@@ -29,6 +29,10 @@ struct tfs_key {
     int32_t x, y, z;
 };
 
+/* `columns/` of the root: what a unit of all chunks of one x and z says beside them. y is 0, and it
+ * has no voxels. */
+#define TFS_GROUP_COLUMNS (UINT32_MAX - 1)
+
 int tfs_key_compare(struct tfs_key a, struct tfs_key b);
 
 /* Voxels of a chunk along its sides, each at most 65535. */

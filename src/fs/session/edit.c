@@ -389,7 +389,7 @@ static int make_chunk(struct chunk_work *work, struct tfs_edit *edit, struct tfs
         return err->code;
     work->node.slot = tfs_doc_find(tfs_edit_doc(edit), work->node.key)->slot;
     pthread_mutex_lock(&s->lock);
-    const int result = tfs_names_make(&s->names, &work->node, save->tree->chunk);
+    const int result = tfs_names_make(&s->names, &work->node, tfs_node_schema(save, &work->node));
     pthread_mutex_unlock(&s->lock);
     return result < 0 ? tfs_fail_memory(err) : 0;
 }

@@ -94,10 +94,8 @@ static int know_name(struct tfs_need *need, struct tfs_branch *branch, const str
     uint32_t group;
 
     if (tfs_node_holds_chunks(dir, &group)) {
-        if (!tfs_chunk_name_parse(name, &key))
-            return 0;
         key.group = group;
-        return know(need, branch, &key);
+        return tfs_chunk_name_parse(name, &key) ? know(need, branch, &key) : 0;
     }
     if (dir->scope != TFS_SCOPE_ROOT || !is_root_name(branch->save->tree, name))
         return 0;
@@ -230,7 +228,6 @@ static int find_in_tree(struct tfs_session *s, struct tfs_need *need, const char
                         struct tfs_entry *entry)
 {
     const struct tfs_branch *branch = entry->branch;
-    uint32_t group;
     struct tfs_key key = {0};
     int result = know_name(need, entry->branch, &entry->dir, name);
 
@@ -249,8 +246,7 @@ static int find_in_tree(struct tfs_session *s, struct tfs_need *need, const char
         entry->schema = true;
         entry->visible = visible;
     }
-    if (tfs_node_holds_chunks(&entry->dir, &group) && tfs_chunk_name_parse(name, &key)) {
-        key.group = group;
+    if (tfs_node_holds_chunks(&entry->dir, &key.group) && tfs_chunk_name_parse(name, &key)) {
         entry->coordinate = true;
         if (!entry->schema)
             entry->node = (struct tfs_node){.scope = TFS_SCOPE_CHUNK,
@@ -296,7 +292,7 @@ bool tfs_entry_is_left_out(const struct tfs_entry *entry)
 /* `cp -r CHUNK OTHER` where the other chunk is there. */
 static bool is_chunk_in_chunk(const struct tfs_entry *entry, const char *name)
 {
-    struct tfs_key key;
+    struct tfs_key key = entry->dir.key;
 
     return entry->scratch_dir == NULL && entry->branch != NULL &&
            entry->dir.scope == TFS_SCOPE_CHUNK && tfs_chunk_name_parse(name, &key);

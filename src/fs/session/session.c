@@ -565,7 +565,7 @@ static void keep_times(struct tfs_session *s, struct tfs_branch *branch)
         const struct tfs_chunk *chunk = tfs_doc_at(doc, i);
         struct tfs_node node = tfs_node_of_chunk(chunk);
         node.store = branch->number;
-        if (tfs_views_latest(&s->views, &node, branch->save->tree->chunk.count, &times))
+        if (tfs_views_latest(&s->views, &node, tfs_node_schema(branch->save, &node).count, &times))
             tfs_kept_times_note(&branch->kept, branch->save, doc, chunk, times.mtime, times.ctime);
     }
     tfs_kept_times_write(&branch->kept);

@@ -21,10 +21,10 @@ bool tfs_node_same(const struct tfs_node *a, const struct tfs_node *b)
 
 bool tfs_node_holds_chunks(const struct tfs_node *node, uint32_t *group)
 {
-    if (node->file >= 0 || node->scope == TFS_SCOPE_CHUNK || node->directory != TFS_DIR_CHUNKS)
+    if (node->file >= 0 || node->scope == TFS_SCOPE_CHUNK)
         return false;
-    *group = node->key.group;
-    return true;
+    *group = node->directory == TFS_DIR_COLUMNS ? TFS_GROUP_COLUMNS : node->key.group;
+    return node->directory == TFS_DIR_CHUNKS || node->directory == TFS_DIR_COLUMNS;
 }
 
 struct tfs_node tfs_node_sibling_directory(const struct tfs_node *node, unsigned directory)
@@ -60,9 +60,10 @@ struct tfs_node tfs_node_of_group(uint32_t group)
 
 struct tfs_node tfs_node_of_chunks(uint32_t group)
 {
-    struct tfs_node node = group == 0 ? TFS_NODE_ROOT : tfs_node_of_group(group);
+    const bool columns = group == TFS_GROUP_COLUMNS;
+    struct tfs_node node = group == 0 || columns ? TFS_NODE_ROOT : tfs_node_of_group(group);
 
-    node.directory = TFS_DIR_CHUNKS;
+    node.directory = columns ? TFS_DIR_COLUMNS : TFS_DIR_CHUNKS;
     return node;
 }
 
@@ -70,10 +71,11 @@ struct tfs_node tfs_node_of_chunks(uint32_t group)
 
 bool tfs_chunk_name_parse(const char *name, struct tfs_key *key)
 {
-    int64_t x, y, z;
+    int64_t x, y = 0, z;
 
     if (!tfs_decimal_take(&name, '_', INT32_MIN, INT32_MAX, &x) ||
-        !tfs_decimal_take(&name, '_', INT32_MIN, INT32_MAX, &y) ||
+        (key->group != TFS_GROUP_COLUMNS &&
+         !tfs_decimal_take(&name, '_', INT32_MIN, INT32_MAX, &y)) ||
         !tfs_decimal_take(&name, '\0', INT32_MIN, INT32_MAX, &z))
         return false;
     key->x = (int32_t)x;
@@ -89,8 +91,10 @@ void tfs_chunk_name(struct tfs_key key, char name[TFS_CHUNK_NAME])
 
     at += tfs_decimal_put_signed(at, key.x);
     *at++ = '_';
-    at += tfs_decimal_put_signed(at, key.y);
-    *at++ = '_';
+    if (key.group != TFS_GROUP_COLUMNS) {
+        at += tfs_decimal_put_signed(at, key.y);
+        *at++ = '_';
+    }
     at += tfs_decimal_put_signed(at, key.z);
     *at = '\0';
 }
@@ -328,10 +332,11 @@ int tfs_group_check(const struct tfs_save *save, const struct tfs_doc *doc, uint
                     struct tfs_error *err)
 {
     const struct tfs_tree *tree = save->tree;
-    uint32_t end = tree->groups(doc);
+    const bool columns = group == TFS_GROUP_COLUMNS;
+    uint32_t end = columns ? 0 : tree->groups(doc);
     char low[TFS_GROUP_NAME], high[TFS_GROUP_NAME];
 
-    if (group < end)
+    if (columns || group < end)
         return 0;
     if (end <= 1)
         return tfs_fail(err, -EINVAL, "this save cannot hold %s", tree->group_dir);
@@ -343,15 +348,15 @@ int tfs_group_check(const struct tfs_save *save, const struct tfs_doc *doc, uint
 
 /* ---- the schema ------------------------------------------------------------------------------ */
 
-struct tfs_schema tfs_scope_schema(const struct tfs_save *save, enum tfs_scope scope)
+struct tfs_schema tfs_node_schema(const struct tfs_save *save, const struct tfs_node *node)
 {
     const struct tfs_tree *tree = save->tree;
 
-    switch (scope) {
+    switch (node->scope) {
     case TFS_SCOPE_ROOT:
         return tree->root;
     case TFS_SCOPE_CHUNK:
-        return tree->chunk;
+        return *tfs_chunk_schema(tree, node->key.group);
     case TFS_SCOPE_GROUP:
         return tree->group;
     }
@@ -360,7 +365,7 @@ struct tfs_schema tfs_scope_schema(const struct tfs_save *save, enum tfs_scope s
 
 const struct tfs_file *tfs_node_file(const struct tfs_save *save, const struct tfs_node *node)
 {
-    return node->file < 0 ? NULL : &tfs_scope_schema(save, node->scope).files[node->file];
+    return node->file < 0 ? NULL : &tfs_node_schema(save, node).files[node->file];
 }
 
 struct tfs_at tfs_node_at(const struct tfs_save *save, const struct tfs_node *node)
@@ -370,7 +375,7 @@ struct tfs_at tfs_node_at(const struct tfs_save *save, const struct tfs_node *no
 
 bool tfs_node_is_left_out(const struct tfs_save *save, const struct tfs_node *node)
 {
-    const struct tfs_schema schema = tfs_scope_schema(save, node->scope);
+    const struct tfs_schema schema = tfs_node_schema(save, node);
     const unsigned views = save->options.views;
     struct tfs_span path;
 
@@ -445,7 +450,7 @@ int tfs_file_exists(struct tfs_save *save, const struct tfs_doc *doc, const stru
 static int any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,
                              const struct tfs_node *scope, unsigned file)
 {
-    uint32_t count = tfs_file_members(save, doc, &tfs_scope_schema(save, scope->scope).files[file]);
+    uint32_t count = tfs_file_members(save, doc, &tfs_node_schema(save, scope).files[file]);
     int exists = 0;
 
     for (uint32_t member = 0; member < count && exists == 0; member++) {
@@ -461,7 +466,7 @@ static int any_member_exists(struct tfs_save *save, const struct tfs_doc *doc,
 static int sub_exists(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_node *node,
                       bool damaged)
 {
-    struct tfs_schema schema = tfs_scope_schema(save, node->scope);
+    struct tfs_schema schema = tfs_node_schema(save, node);
     struct tfs_span path;
     int exists = 0;
 
@@ -485,6 +490,8 @@ int tfs_directory_exists(struct tfs_save *save, const struct tfs_doc *doc,
         return 1;
     case TFS_DIR_CHUNKS:
         return node->scope != TFS_SCOPE_CHUNK;
+    case TFS_DIR_COLUMNS:
+        return node->scope == TFS_SCOPE_ROOT && save->tree->column.count > 0;
     case TFS_DIR_GROUPS:
         return node->scope == TFS_SCOPE_ROOT && tfs_group_next(save, doc, 1, &first);
     default:

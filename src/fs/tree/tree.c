@@ -105,7 +105,9 @@ void tfs_tree_name(const struct tfs_save *save, const struct tfs_doc *doc,
         tfs_buf_add_text(out, "chunks");
     else if (node->directory == TFS_DIR_GROUPS)
         tfs_buf_add_text(out, save->tree->group_dir);
-    else if (tfs_schema_directory(tfs_scope_schema(save, node->scope), node->directory, &path))
+    else if (node->directory == TFS_DIR_COLUMNS)
+        tfs_buf_add_text(out, "columns");
+    else if (tfs_schema_directory(tfs_node_schema(save, node), node->directory, &path))
         tfs_buf_add_span(out, tfs_schema_name(path));
 }
 
@@ -115,11 +117,10 @@ static struct tfs_node parent_of(const struct tfs_save *save, const struct tfs_n
 
     if (node->file >= 0)
         return tfs_node_sibling_directory(
-            node,
-            tfs_schema_file_directory(tfs_scope_schema(save, node->scope), (unsigned)node->file));
+            node, tfs_schema_file_directory(tfs_node_schema(save, node), (unsigned)node->file));
     if (node->directory != TFS_DIR_TOP)
         return tfs_node_sibling_directory(
-            node, tfs_schema_parent(tfs_scope_schema(save, node->scope), node->directory));
+            node, tfs_schema_parent(tfs_node_schema(save, node), node->directory));
     if (node->scope == TFS_SCOPE_CHUNK)
         return tfs_node_of_chunks(node->key.group);
     if (node->scope == TFS_SCOPE_GROUP)
@@ -174,7 +175,7 @@ static int lookup_member(const struct tfs_save *save, const struct tfs_doc *doc,
 static int lookup_file(const struct tfs_save *save, const struct tfs_doc *doc,
                        const struct tfs_node *dir, const char *name, struct tfs_node *node)
 {
-    struct tfs_schema schema = tfs_scope_schema(save, dir->scope);
+    struct tfs_schema schema = tfs_node_schema(save, dir);
     struct tfs_span path;
 
     if (!tfs_schema_directory(schema, dir->directory, &path))
@@ -206,6 +207,8 @@ static bool lookup_fixed(const struct tfs_save *save, const struct tfs_node *dir
         return false;
     if (strcmp(name, "chunks") == 0)
         return *directory = TFS_DIR_CHUNKS, true;
+    if (save->tree->column.count > 0 && strcmp(name, "columns") == 0)
+        return *directory = TFS_DIR_COLUMNS, true;
     if (dir->scope != TFS_SCOPE_ROOT || groups == NULL || strcmp(name, groups) != 0)
         return false;
     return *directory = TFS_DIR_GROUPS, true;
@@ -214,7 +217,7 @@ static bool lookup_fixed(const struct tfs_save *save, const struct tfs_node *dir
 static bool lookup_directory(const struct tfs_save *save, const struct tfs_node *dir,
                              const char *name, struct tfs_node *node)
 {
-    struct tfs_schema schema = tfs_scope_schema(save, dir->scope);
+    struct tfs_schema schema = tfs_node_schema(save, dir);
     struct tfs_schema_directory at = {0};
     unsigned directory;
 
@@ -344,7 +347,7 @@ static int listing_file(struct listing *l, unsigned file, size_t from, size_t *n
                         struct tfs_node *node)
 {
     uint32_t count =
-        tfs_file_members(l->save, l->doc, &tfs_scope_schema(l->save, l->dir->scope).files[file]);
+        tfs_file_members(l->save, l->doc, &tfs_node_schema(l->save, l->dir).files[file]);
     size_t skip = from > l->base ? from - l->base : 0;
     int listed = 0;
 
@@ -359,7 +362,7 @@ static int listing_file(struct listing *l, unsigned file, size_t from, size_t *n
 
 static int listing_files(struct listing *l, size_t from, size_t *next, struct tfs_node *node)
 {
-    struct tfs_schema schema = tfs_scope_schema(l->save, l->dir->scope);
+    struct tfs_schema schema = tfs_node_schema(l->save, l->dir);
     struct tfs_span path;
     int listed = 0;
 
@@ -374,7 +377,7 @@ static int listing_files(struct listing *l, size_t from, size_t *next, struct tf
 /* Directories, each of the scope with one index, whether it exists and is in this one or not. */
 static int listing_directories(struct listing *l, size_t from, size_t *next, struct tfs_node *node)
 {
-    const struct tfs_schema schema = tfs_scope_schema(l->save, l->dir->scope);
+    const struct tfs_schema schema = tfs_node_schema(l->save, l->dir);
     const unsigned end = tfs_schema_end(schema);
     unsigned directory = from > l->base ? (unsigned)(from - l->base) + 1 : TFS_DIR_CHUNKS;
     int listed = 0;
@@ -524,8 +527,8 @@ static bool differ_in(const struct tfs_doc *before, const struct tfs_doc *after,
 static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
 {
     struct walk *w = arg;
-    const struct tfs_tree *tree = w->save->tree;
     struct tfs_node node = tfs_node_of_chunk(after != NULL ? after : before);
+    const struct tfs_schema *schema = tfs_chunk_schema(w->save->tree, node.key.group);
 
     /* Chunks come in the order of their groups. */
     if (node.key.group > w->group)
@@ -534,12 +537,12 @@ static int changed_chunk(void *arg, const struct tfs_chunk *before, const struct
         w->changed(w->arg, &node, NULL, after != NULL ? TFS_CHUNK_CAME : TFS_CHUNK_WENT);
     const struct tfs_doc *docs[2] = {w->before, w->after};
     uint32_t files = w->many ? UINT32_MAX : tfs_changed_files(w->save, docs, before, after);
-    for (unsigned i = 0; i < tree->chunk.count; i++) {
+    for (unsigned i = 0; i < schema->count; i++) {
         node.file = (int)i;
         if ((files >> i & 1) == 0)
             continue;
-        w->renamed = w->renamed || (tree->chunk.files[i].flags & TFS_FILE_RENAMES) != 0;
-        w->changed(w->arg, &node, &tree->chunk.files[i], TFS_CHANGED_FILE);
+        w->renamed = w->renamed || (schema->files[i].flags & TFS_FILE_RENAMES) != 0;
+        w->changed(w->arg, &node, &schema->files[i], TFS_CHANGED_FILE);
     }
     return 0;
 }

@@ -35,9 +35,10 @@ struct tfs_node {
 /* Directories of a scope. TFS_DIR_SUB + i: the i-th distinct directory in the paths of its
  * files. */
 enum tfs_directory {
-    TFS_DIR_TOP,    /* the root; N of regions/N or lods/N; a chunk's directory */
-    TFS_DIR_CHUNKS, /* ROOT: chunks/; GROUP: chunks/ below N */
-    TFS_DIR_GROUPS, /* ROOT: regions/ or lods/ */
+    TFS_DIR_TOP,     /* the root; N of regions/N or lods/N; a chunk's directory */
+    TFS_DIR_CHUNKS,  /* ROOT: chunks/; GROUP: chunks/ below N */
+    TFS_DIR_GROUPS,  /* ROOT: regions/ or lods/ */
+    TFS_DIR_COLUMNS, /* ROOT: columns/ */
     TFS_DIR_SUB,
 };
 
@@ -88,10 +89,12 @@ struct tfs_node tfs_node_of_chunk(const struct tfs_chunk *chunk); /* of store 0 
 struct tfs_node tfs_node_of_group(uint32_t group);
 struct tfs_node tfs_node_of_chunks(uint32_t group);
 
-/* A chunk's directory name, "X_Y_Z": canonical decimal only (no `+`, `-0`, leading zeros). */
+/* A chunk's directory name, "X_Y_Z", in columns/ "X_Z": canonical decimal only (no `+`, `-0`,
+ * leading zeros). */
 #define TFS_CHUNK_NAME 40
 void tfs_chunk_name(struct tfs_key key, char name[TFS_CHUNK_NAME]);
-bool tfs_chunk_name_parse(const char *name, struct tfs_key *key); /* sets x, y, z */
+/* Of the group that `key` has: sets x, y, z. */
+bool tfs_chunk_name_parse(const char *name, struct tfs_key *key);
 
 /* The directory name of a group above 0; `label`: tfs_group_label. */
 #define TFS_GROUP_NAME 24
@@ -156,8 +159,8 @@ bool tfs_node_writable(struct tfs_save *save, const struct tfs_doc *doc,
 
 /* ---- for lookups and listings ---------------------------------------------------------------- */
 
-/* The files of a scope. */
-struct tfs_schema tfs_scope_schema(const struct tfs_save *save, enum tfs_scope scope);
+/* The files of the node's scope. */
+struct tfs_schema tfs_node_schema(const struct tfs_save *save, const struct tfs_node *node);
 /* Members of a file that is a family; 1 of another one. */
 uint32_t tfs_file_members(const struct tfs_save *save, const struct tfs_doc *doc,
                           const struct tfs_file *file);
