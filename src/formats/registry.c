@@ -7,6 +7,7 @@
 #include "formats/format.h"
 #include "formats/godot_voxel/godot_voxel.h"
 #include "formats/luanti/luanti.h"
+#include "formats/minecraft/minecraft.h"
 #include "formats/roblox/roblox.h"
 
 /* clang-format off: one row a container */
@@ -23,12 +24,19 @@ const struct tfs_container *const tfs_containers[] = {
     &tfs_godot_folder_container,
     &tfs_godot_stream_container,
     &tfs_luanti_map_container,
+    &tfs_mc_region_container,
+    &tfs_mc_folder_container,
     NULL,
 };
 
 const struct tfs_ending tfs_endings[] = {
-    {"beamng", ".ter"},      {"cosmic_reach", ".cosmicreach"},
-    {"roblox", ".rbxl"},     {"roblox", ".rbxm"},
-    {"roblox", ".rbxlx"},    {"roblox", ".rbxmx"},
-    {"godot_voxel", ".vxr"}, {NULL, NULL},
+    {"beamng", ".ter"},
+    {"cosmic_reach", ".cosmicreach"},
+    {"roblox", ".rbxl"},
+    {"roblox", ".rbxm"},
+    {"roblox", ".rbxlx"},
+    {"roblox", ".rbxmx"},
+    {"godot_voxel", ".vxr"},
+    {"minecraft", ".mca"},
+    {NULL, NULL},
 };

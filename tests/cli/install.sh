@@ -47,7 +47,7 @@ python3 -S -c 'import sys, xml.dom.minidom
 document = xml.dom.minidom.parse(sys.argv[1])
 print(*[t.getAttribute("type") for t in document.getElementsByTagName("mime-type")], sep="\n")' \
     root/usr/share/mime/packages/terrainfs.xml | sort >types
-[ "$(wc -l <types)" = 7 ]
+[ "$(wc -l <types)" = 8 ]
 ok "there are types of saves"
 sed -n 's/^MimeType=//p' root/usr/share/applications/terrainfs.desktop | tr ';' '\n' | sed '/^$/d' | sort | cmp -s - types
 ok "the desktop entry takes all of them"

@@ -12,6 +12,7 @@
 
 #include "image/png.h"
 #include "luanti_maker.h"
+#include "minecraft_maker.h"
 #include "place_maker.h"
 #include "ter_maker.h"
 #include "voxel_maker.h"
@@ -171,6 +172,42 @@ static void make_world(const char *path)
     luanti_world(path, true, 29, 2);
 }
 
+/* ---- Minecraft ------------------------------------------------------------------------------- */
+
+static void make_minecraft(const char *path, enum minecraft_game game, uint8_t packing)
+{
+    const struct minecraft_world world = {.game = game, .packing = packing, .columns = 1};
+
+    minecraft_file(path, &world);
+}
+
+static void make_minecraft_12(const char *path)
+{
+    make_minecraft(path, MINECRAFT_12, 2);
+}
+
+static void make_minecraft_13(const char *path)
+{
+    make_minecraft(path, MINECRAFT_13, 1);
+}
+
+static void make_minecraft_16(const char *path)
+{
+    make_minecraft(path, MINECRAFT_16, 2);
+}
+
+static void make_minecraft_18(const char *path)
+{
+    make_minecraft(path, MINECRAFT_18, 4);
+}
+
+static void make_minecraft_folder(const char *path)
+{
+    const struct minecraft_world world = {.game = MINECRAFT_18, .packing = 2, .columns = 1};
+
+    minecraft_folder(path, &world);
+}
+
 /* ---- BeamNG ---------------------------------------------------------------------------------- */
 
 static void make_ter(const char *path, uint8_t version, enum ter_kind kind)
@@ -265,6 +302,20 @@ static void make_texture(const char *path)
         }                                                                                          \
     }
 
+#define MINECRAFT_EDITS(name, renamed)                                                             \
+    {                                                                                              \
+        {"chunks/0_0_0/voxels.csv", SMALL_CUT, NULL}, {"palette.txt", SMALL_TEXT, renamed},        \
+            {"chunks/0_1_0/blocks.txt", SMALL_TEXT, "palette 0 " name "\nfill 0\n"},               \
+            {"chunks/0_0_0/lights/sky.txt", SMALL_TEXT, "fill 7\n"},                               \
+            {"chunks/0_1_0/lights/block.txt", SMALL_REMOVE, NULL},                                 \
+        {                                                                                          \
+            "heightmap.png", SMALL_PIXEL, NULL                                                     \
+        }                                                                                          \
+    }
+#define MINECRAFT_NUMBERS MINECRAFT_EDITS("5:1", "0:0\n17:4\n2:0\n")
+#define MINECRAFT_STATES                                                                           \
+    MINECRAFT_EDITS("a:b", "minecraft:air\nminecraft:oak_log[axis=y]\nminecraft:dirt\n")
+
 #define TER_EDITS                                                                                  \
     {                                                                                              \
         {"heightmap.png", SMALL_PIXEL, NULL}, {"palette.txt", SMALL_NAME, NULL},                   \
@@ -300,6 +351,17 @@ const struct small_save small_saves[] = {
     {"stream", "stream.sqlite", make_stream, {0}, VOXEL_EDITS("-50_-1_-50"), "-49_-1_-50", "1_2_3"},
     {"luanti", "map.sqlite", make_map, {0}, LUANTI_EDITS, "0_-1_-1", "3_2_1"},
     {"luanti_world", "world", make_world, {"world/map.sqlite"}, LUANTI_EDITS, "0_-1_-1", "3_2_1"},
+    {"minecraft_12", "r.0.0.mca", make_minecraft_12, {0}, MINECRAFT_NUMBERS, NULL, NULL},
+    {"minecraft_13", "r.0.0.mca", make_minecraft_13, {0}, MINECRAFT_STATES, NULL, NULL},
+    {"minecraft_16", "r.0.0.mca", make_minecraft_16, {0}, MINECRAFT_STATES, NULL, NULL},
+    {"minecraft_18", "r.0.0.mca", make_minecraft_18, {0}, MINECRAFT_STATES, NULL, NULL},
+    {"minecraft_folder",
+     "region",
+     make_minecraft_folder,
+     {"region/r.0.0.mca", "region/r.-1.0.mca"},
+     MINECRAFT_STATES,
+     NULL,
+     NULL},
     {"ter",
      "theTerrain.ter",
      make_plain,

@@ -334,7 +334,7 @@ static int act_commit(struct tfs_error *err)
 
 static bool several_files(void)
 {
-    return strcmp(t.kind->name, "folder") == 0 || strncmp(t.kind->name, "ter", 3) == 0;
+    return strstr(t.kind->name, "folder") != NULL || strncmp(t.kind->name, "ter", 3) == 0;
 }
 
 static void end_commit(int result)

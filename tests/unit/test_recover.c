@@ -471,7 +471,8 @@ static void leave_edit(int i, time_t when)
 /* All but databases and folders, whose journal is elsewhere. */
 static bool has_journals(const struct small_save *save)
 {
-    static const char *const without[] = {"folder", "stream", "luanti", "luanti_world"};
+    static const char *const without[] = {"folder", "minecraft_folder", "stream", "luanti",
+                                          "luanti_world"};
     bool has = true;
 
     for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
@@ -696,7 +697,8 @@ START_TEST(journal_of_a_save_that_is_none_any_more_stays_and_is_named)
     must_name_journal("a link to nothing");
     ck_assert_int_eq(unlink(path), 0);
     scratch_write(strrchr(path, '/') + 1, "");
-    must_name_journal("an empty file");
+    if (!tfs_save_is(path, NULL)) /* a region of Minecraft may be empty */
+        must_name_journal("an empty file");
     scratch_write(strrchr(path, '/') + 1, "x");
     must_name_journal("another file");
     ck_assert_int_eq(rename(away, path), 0);
@@ -851,7 +853,7 @@ static Suite *suite(void)
     tcase_set_timeout(c, 300);
     tcase_add_loop_test(c, hostile_journals_do_no_harm, 0, small_save_count + 1);
     for (int i = 0; i < small_save_count; i++) {
-        if (has_journals(&small_saves[i]) || strcmp(small_saves[i].name, "folder") == 0)
+        if (has_journals(&small_saves[i]) || strstr(small_saves[i].name, "folder") != NULL)
             tcase_add_loop_test(c, edits_stay_in_the_journal_when_the_save_cannot_be_written, i,
                                 i + 1);
         if (strcmp(small_saves[i].name, "folder") == 0)

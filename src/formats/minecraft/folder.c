@@ -1,0 +1,150 @@
+/*
+ * A folder of region files: which names are its files, and where chunks are in them. All else is
+ * formats/containers/folder.h.
+ *
+ * Must not know columns.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/containers/folder.h"
+#include "formats/containers/several_saves.h"
+#include "formats/minecraft/minecraft.h"
+#include "formats/minecraft/region.h"
+
+#define FOLDER "region"
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* The files lie in the folder itself. */
+static bool directory(const struct tfs_facts *facts, unsigned i, char path[TFS_FOLDER_PATH])
+{
+    (void)facts;
+    *path = '\0';
+    return i == 0;
+}
+
+static struct tfs_key file_of(const struct tfs_facts *facts, struct tfs_key chunk, uint32_t *index)
+{
+    (void)facts;
+    return tfs_mc_file_of(chunk, index);
+}
+
+static struct tfs_key chunk_of(const struct tfs_facts *facts, struct tfs_key region, uint32_t index)
+{
+    (void)facts;
+    return tfs_mc_chunk_of(region, index);
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
+static int folder_facts(const struct tfs_save *save, struct tfs_blob *common,
+                        struct tfs_facts **facts, struct tfs_error *err)
+{
+    (void)save;
+    (void)common;
+    return tfs_facts_create(sizeof(struct tfs_mc_region), facts, err);
+}
+
+/* What is in a region is known when its columns are inflated. */
+static int look(const struct tfs_facts *facts, const struct tfs_file_handle *handle,
+                struct tfs_folder_file *file, struct tfs_error *why)
+{
+    const off_t size = handle->st.st_size;
+
+    (void)facts;
+    file->unread = size > 0;
+    return size == 0 || size >= TFS_MC_REGION_LEAST
+               ? 0
+               : tfs_fail(why, -EBADMSG, "is cut off within its table");
+}
+
+static void learn(const struct tfs_doc *doc, struct tfs_folder_file *file)
+{
+    struct tfs_mc_region *own = file->own;
+
+    *own = *tfs_mc_region_of(doc->facts);
+    own->file = NULL;
+}
+
+/* A file that was removed comes back empty: no edit makes a column in it. */
+static int blank(struct tfs_save *save, struct tfs_key file, struct tfs_doc **doc,
+                 struct tfs_error *err)
+{
+    struct tfs_facts *facts = NULL;
+
+    (void)save;
+    if (tfs_facts_create(sizeof(struct tfs_mc_region), &facts, err) == 0) {
+        *tfs_mc_region_of(facts) = (struct tfs_mc_region){.key = file, .placed = true};
+        tfs_doc_create(facts, doc, err);
+    }
+    tfs_facts_unref(facts);
+    return err->code;
+}
+
+static uint64_t order(const struct tfs_doc *doc, struct tfs_key key)
+{
+    (void)doc;
+    (void)key;
+    return 0;
+}
+
+static const struct tfs_folder_kind kind = {.file = &tfs_mc_region_container,
+                                            .keeps_empty = true,
+                                            .own_size = sizeof(struct tfs_mc_region),
+                                            .facts = folder_facts,
+                                            .directory = directory,
+                                            .key = tfs_mc_region_of_name,
+                                            .path = tfs_mc_region_name,
+                                            .file_of = file_of,
+                                            .chunk_of = chunk_of,
+                                            .look = look,
+                                            .learn = learn,
+                                            .payload = tfs_mc_region_payload,
+                                            .blank = blank,
+                                            .order = order};
+
+/* ---- the container --------------------------------------------------------------------------- */
+
+static int folder_probe(const struct tfs_probe *probe)
+{
+    DIR *folder = S_ISDIR(probe->st.st_mode) ? opendir(probe->path) : NULL;
+    struct dirent *entry;
+    struct tfs_key region;
+    bool found = false;
+
+    if (folder == NULL)
+        return errno == ENOMEM && S_ISDIR(probe->st.st_mode) ? -ENOMEM : TFS_BID_NONE;
+    while (!found && (entry = readdir(folder)) != NULL)
+        found = tfs_mc_region_of_name(entry->d_name, &region);
+    closedir(folder);
+    return found ? TFS_BID_CERTAIN : TFS_BID_NONE;
+}
+
+/* A region of a folder that the game has means that folder. */
+static int find_folder(const char *path, struct tfs_parts *parts, struct tfs_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t ending = sizeof("/" FOLDER) - 1, size = slash == NULL ? 0 : (size_t)(slash - path);
+    struct tfs_key region;
+
+    if (size < ending || !tfs_mc_region_of_name(slash + 1, &region) ||
+        strncmp(slash - ending, "/" FOLDER, ending) != 0)
+        return 0;
+    return tfs_parts_add(parts, strdup(""), strndup(path, size), err);
+}
+
+static const struct tfs_journal_files journal = {.name = FOLDER, TFS_FOLDER_JOURNAL};
+
+const struct tfs_container tfs_mc_folder_container = {
+    .format = "minecraft",
+    .name = "region folder",
+    .tree = &tfs_mc_tree,
+    .probe = folder_probe,
+    .saves = find_folder,
+    TFS_FOLDER_FUNCTIONS(tfs_folder_open, tfs_folder_close),
+    .journal = &journal,
+    .files = &kind,
+};
