@@ -258,8 +258,8 @@ bool tfs_schema_directory(struct tfs_schema schema, unsigned number, struct tfs_
     struct tfs_schema_directory at = {0};
 
     *path = (struct tfs_span){0};
-    if (number == TFS_DIR_TOP)
-        return true;
+    if (number < TFS_DIR_SUB)
+        return number == TFS_DIR_TOP;
     while (tfs_schema_next(schema, &at))
         if (at.number == number)
             return *path = at.path, true;
