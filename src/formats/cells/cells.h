@@ -179,12 +179,9 @@ struct tfs_cells_kind {
     /* What a voxel of the chunk becomes that is emptied where its table has no such name. NULL as
      * chunk: the name of number 0 in arrays. NULL: "air". */
     struct tfs_span (*air)(const struct tfs_chunk *chunk);
-    /* Of a kind whose first plane has no names but values that name_of names: what is seen of one.
-     * There its empty value says that a voxel is empty. Else NULL. */
-    struct tfs_name_look (*look)(uint64_t value);
-    /* tfs_columns_of, of a game that has all in the bytes that it stores. NULL: names or runs say
-     * what is seen. */
-    int (*columns)(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
+    /* Of a kind whose first plane has no names: tfs_columns_of, of cells of which no plane was
+     * wanted. NULL: names say what is seen. */
+    int (*columns)(const struct tfs_doc *doc, const struct tfs_cells *cells,
                    struct tfs_column *columns, struct tfs_error *err);
 
     /* Of a game whose names belong to the save, in its parts; else NULL. The names of entries (with

@@ -30,8 +30,7 @@ static inline uint8_t tfs_godot_depth(unsigned width)
 }
 
 /* tfs_cells_kind.columns (picture.c). */
-int tfs_godot_columns(struct tfs_save *save, const struct tfs_doc *doc,
-                      const struct tfs_chunk *chunk, struct tfs_column *columns,
-                      struct tfs_error *err);
+int tfs_godot_columns(const struct tfs_doc *doc, const struct tfs_cells *cells,
+                      struct tfs_column *columns, struct tfs_error *err);
 
 #endif

@@ -39,9 +39,8 @@ static uint64_t value_at(const struct tfs_godot_block *block, unsigned channel, 
 
 /* ---- colours that are stored ----------------------------------------------------------------- */
 
-int tfs_godot_paints_init(struct tfs_save *save, const struct tfs_doc *doc,
-                          const struct tfs_cells *cells, struct tfs_godot_paints *paints,
-                          struct tfs_error *err)
+int tfs_godot_paints_init(const struct tfs_doc *doc, const struct tfs_cells *cells,
+                          struct tfs_godot_paints *paints, struct tfs_error *err)
 {
     const struct tfs_godot_rules *rules = tfs_godot_rules(doc);
     const struct tfs_godot_values *color = &tfs_godot_block_of(cells)->channels[TFS_GODOT_COLOR];
@@ -51,7 +50,7 @@ int tfs_godot_paints_init(struct tfs_save *save, const struct tfs_doc *doc,
     /* Indices have 8 bits. */
     if (rules->palette != NULL && color->depth == 0 &&
         (color->mode == TFS_GODOT_NONE || color->bytes.data[0] != 0))
-        found = rules->palette(save, doc, cells->chunk.key, paints->palette, err);
+        found = rules->palette(cells->save, doc, cells->chunk.key, paints->palette, err);
     paints->has_palette = found > 0;
     return found < 0 ? found : 0;
 }

@@ -14,9 +14,8 @@ struct tfs_godot_paints {
 };
 
 /* `cells` must have a block and outlive the paints. Thread-safe. */
-int tfs_godot_paints_init(struct tfs_save *save, const struct tfs_doc *doc,
-                          const struct tfs_cells *cells, struct tfs_godot_paints *paints,
-                          struct tfs_error *err);
+int tfs_godot_paints_init(const struct tfs_doc *doc, const struct tfs_cells *cells,
+                          struct tfs_godot_paints *paints, struct tfs_error *err);
 
 /* 0xRRGGBB of the voxel at this stored index: by its color, else its type, else its texture. */
 uint32_t tfs_godot_paint(const struct tfs_godot_paints *paints, size_t voxel);

@@ -38,18 +38,12 @@ static void look_down(const struct tfs_godot_paints *paints, struct tfs_column *
     }
 }
 
-int tfs_godot_columns(struct tfs_save *save, const struct tfs_doc *doc,
-                      const struct tfs_chunk *chunk, struct tfs_column *columns,
-                      struct tfs_error *err)
+int tfs_godot_columns(const struct tfs_doc *doc, const struct tfs_cells *cells,
+                      struct tfs_column *columns, struct tfs_error *err)
 {
     struct tfs_godot_paints paints;
-    struct tfs_cells *cells;
 
-    if (tfs_cells_make(save, doc, chunk, 0, &cells, err) < 0)
-        return err->code;
-    if (tfs_godot_block_of(cells) != NULL &&
-        tfs_godot_paints_init(save, doc, cells, &paints, err) == 0)
+    if (cells->count > 0 && tfs_godot_paints_init(doc, cells, &paints, err) == 0)
         look_down(&paints, columns);
-    tfs_cells_unref(cells);
     return err->code;
 }

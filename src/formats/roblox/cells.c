@@ -152,18 +152,61 @@ static const uint32_t colours[TFS_RBX_NAMED_MATERIALS] = {
     0x6a6f68, 0x848576, 0x9cd0e6, 0x79904e, 0xd3ccc4, 0xceb496, 0x94948c,
 };
 
-static struct tfs_name_look look(uint64_t value)
+static uint32_t colour_of(uint8_t material)
 {
-    const uint8_t material = (uint8_t)value;
+    return material < TFS_RBX_NAMED_MATERIALS ? colours[material]
+                                              : tfs_colour_of_hash((struct tfs_span){&material, 1});
+}
 
-    return (struct tfs_name_look){
-        .kind = material == TFS_RBX_AIR     ? TFS_LOOK_NOTHING
-                : material == TFS_RBX_WATER ? TFS_LOOK_WATER
-                                            : TFS_LOOK_SOLID,
-        .colour = material < TFS_RBX_NAMED_MATERIALS
-                      ? colours[material]
-                      : tfs_colour_of_hash((struct tfs_span){&material, 1}),
-    };
+/* Equal cells at height `y` of some columns, which were seen up to there. */
+static void add_solid(struct tfs_column *columns, size_t count, uint32_t y, uint32_t colour)
+{
+    const struct tfs_column solid = {
+        .top = (uint16_t)(y + 1), .colour = colour, .bed = TFS_COLOUR_NONE};
+
+    for (size_t i = 0; i < count; i++)
+        columns[i] = solid;
+}
+
+static void add_water(struct tfs_column *columns, size_t count, uint32_t y, uint32_t colour)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct tfs_column below = columns[i];
+        const bool on_something = y > 0 && below.top == y;
+        add_solid(&columns[i], 1, y, colour);
+        columns[i].water = (uint16_t)(on_something ? below.water + 1 : 1);
+        if (on_something)
+            columns[i].bed = below.water > 0 ? below.bed : below.colour;
+    }
+}
+
+/* Along the records, layer by layer from below. */
+static int look_down(const struct tfs_doc *doc, const struct tfs_cells *cells,
+                     struct tfs_column *columns, struct tfs_error *err)
+{
+    const size_t layer = (size_t)cells->size.x * cells->size.z;
+    struct tfs_cursor records = tfs_cursor_init(tfs_blob_span(cells->stored));
+    struct tfs_rbx_run run;
+    size_t at = 0;
+    uint32_t y = 0;
+
+    (void)doc, (void)err;
+    while (tfs_rbx_run_take(&records, &run)) {
+        const uint8_t material = (uint8_t)tfs_rbx_cell_value(run.cell, MATERIAL);
+        const uint32_t colour = colour_of(material);
+        for (size_t left = run.count; left > 0;) {
+            const size_t count = left < layer - at ? left : layer - at;
+            if (material == TFS_RBX_WATER)
+                add_water(columns + at, count, y, colour);
+            else if (material != TFS_RBX_AIR)
+                add_solid(columns + at, count, y, colour);
+            left -= count;
+            at += count;
+            y += at == layer;
+            at = at == layer ? 0 : at;
+        }
+    }
+    return 0;
 }
 
 /* ---- the kind -------------------------------------------------------------------------------- */
@@ -201,7 +244,7 @@ const struct tfs_cells_kind tfs_rbx_cells = {
     .flags = TFS_CELLS_ABSENT_EMPTY,
     .decode = decode,
     .next_runs = next_runs,
-    .look = look,
+    .columns = look_down,
     .settle = settle,
     .encode = encode,
 };

@@ -72,70 +72,18 @@ static int scan_columns(const struct tfs_cells *cells, struct tfs_column *column
     return 0;
 }
 
-/* Equal voxels at height `y` of some columns, which were seen up to there. */
-static void add_solid(struct tfs_column *columns, size_t count, uint32_t y, uint32_t colour)
-{
-    const struct tfs_column solid = {
-        .top = (uint16_t)(y + 1), .colour = colour, .bed = TFS_COLOUR_NONE};
-
-    for (size_t i = 0; i < count; i++)
-        columns[i] = solid;
-}
-
-static void add_water(struct tfs_column *columns, size_t count, uint32_t y, uint32_t colour)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct tfs_column below = columns[i];
-        const bool on_something = y > 0 && below.top == y;
-        add_solid(&columns[i], 1, y, colour);
-        columns[i].water = (uint16_t)(on_something ? below.water + 1 : 1);
-        if (on_something)
-            columns[i].bed = below.water > 0 ? below.bed : below.colour;
-    }
-}
-
-/* Along the runs that the game stores, layer by layer from below. */
-static void scan_runs(const struct tfs_cells *cells, struct tfs_column *columns)
-{
-    const size_t layer = (size_t)cells->size.x * cells->size.z;
-    struct tfs_name_look looks[UINT8_MAX + 1] = {{.kind = TFS_LOOK_UNKNOWN}};
-    struct tfs_cells_runs runs;
-    size_t at = 0;
-    uint32_t y = 0;
-
-    tfs_cells_runs_begin(&runs, cells);
-    while (tfs_cells_runs_next(&runs)) {
-        if (looks[runs.values[0]].kind == TFS_LOOK_UNKNOWN)
-            looks[runs.values[0]] = cells->kind->look(runs.values[0]);
-        const struct tfs_name_look look = looks[runs.values[0]];
-        for (size_t left = runs.count; left > 0;) {
-            const size_t count = left < layer - at ? left : layer - at;
-            if (look.kind == TFS_LOOK_SOLID)
-                add_solid(columns + at, count, y, look.colour);
-            else if (look.kind == TFS_LOOK_WATER)
-                add_water(columns + at, count, y, look.colour);
-            left -= count;
-            at += count;
-            y += at == layer;
-            at = at == layer ? 0 : at;
-        }
-    }
-}
-
 int tfs_columns_of(struct tfs_save *save, const struct tfs_doc *doc, const struct tfs_chunk *chunk,
                    struct tfs_column *columns, struct tfs_error *err)
 {
     const struct tfs_cells_kind *kind = save->tree->cells;
     struct tfs_cells *cells;
 
-    if (kind->columns != NULL)
-        return kind->columns(save, doc, chunk, columns, err);
-    if (tfs_cells_make(save, doc, chunk, tfs_cells_runs_need(kind, 1), &cells, err) < 0)
+    if (tfs_cells_make(save, doc, chunk, kind->columns != NULL ? 0 : 1, &cells, err) < 0)
         return err->code;
     if (cells->damage != NULL)
         tfs_fail(err, -EBADMSG, "%s", cells->damage);
-    else if (kind->next_runs != NULL)
-        scan_runs(cells, columns);
+    else if (kind->columns != NULL)
+        kind->columns(doc, cells, columns, err);
     else
         scan_columns(cells, columns, err);
     tfs_cells_unref(cells);
