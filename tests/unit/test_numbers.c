@@ -21,12 +21,6 @@ static enum tfs_emptiness emptiness(struct tfs_span name)
     return tfs_span_equal(name, tfs_span_of("air")) ? TFS_AIR : TFS_SEEN;
 }
 
-static struct tfs_span air(const struct tfs_chunk *chunk)
-{
-    (void)chunk;
-    return tfs_span_of("air");
-}
-
 /* A chunk that has all names, in another order. */
 static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err)
 {
@@ -50,12 +44,8 @@ static void release(struct tfs_cells *cells)
 START_TEST(every_name_has_a_number_of_its_own)
 {
     static const struct tfs_plane plane = {.name = "block", .form = {.kind = TFS_PLANE_NAMES}};
-    static const struct tfs_cells_kind kind = {.planes = &plane,
-                                               .count = 1,
-                                               .decode = decode,
-                                               .release = release,
-                                               .air = air,
-                                               .emptiness = emptiness};
+    static const struct tfs_cells_kind kind = {
+        .planes = &plane, .count = 1, .decode = decode, .release = release, .emptiness = emptiness};
     static const struct tfs_tree tree = {.cells = &kind};
     struct tfs_chunk chunk = {.slot = TFS_SLOT_NONE};
     struct tfs_save save = {.tree = &tree};

@@ -119,7 +119,8 @@ static int make(struct tfs_save *save, const struct tfs_doc *doc, const struct t
                                .doc = doc,
                                .warning = warning,
                                .chunk = *chunk,
-                               .size = kind->size};
+                               .size = kind->size,
+                               .air = tfs_name_of_air(kind)};
     tfs_chunk_ref(chunk);
     for (unsigned i = 0; i < kind->count; i++)
         made->planes[i].form = kind->planes[i].form;

@@ -114,6 +114,7 @@ struct tfs_cells {
     struct tfs_cells_summary summary; /* of runs, with TFS_CELLS_SUMMARY */
     struct tfs_span *names;           /* the table of names */
     uint32_t name_count;
+    struct tfs_span air;             /* what a voxel is called that is emptied */
     void *own;                       /* the game's */
     size_t weight;                   /* bytes of memory of all of this */
     _Atomic uint64_t table_size;     /* of the lines of voxels.csv; 0: nobody counted them */
@@ -157,10 +158,11 @@ struct tfs_cells_kind {
     unsigned flags;   /* enum tfs_cells_flags */
     struct tfs_name_rules names;
 
-    /* Sets size (if the kind does not), planes, names and own from cells->stored and cells->chunk.
-     * Planes that are not `wanted` (bit i: plane i) may be left out; names are always wanted. With
-     * TFS_CELLS_CHECK what no plane needs has to be right, too. Memory comes from
-     * tfs_cells_alloc. EBADMSG, ENOTSUP, EFBIG: the chunk is damaged. */
+    /* Sets size (if the kind does not), planes, names, air (if it is not names.air) and own from
+     * cells->stored, where cells->chunk.key is which chunk of a unit it is. Planes that are not
+     * `wanted` (bit i: plane i) may be left out; names are always wanted. With TFS_CELLS_CHECK what
+     * no plane needs has to be right, too. Memory comes from tfs_cells_alloc. EBADMSG, ENOTSUP,
+     * EFBIG: the chunk is damaged. */
     int (*decode)(struct tfs_cells *cells, unsigned wanted, struct tfs_error *err);
     /* Of a game that stores runs of equal voxels, whose planes have bytes and no table of names:
      * the next ones of cells->stored, at most `room`, so that who reads all voxels needs no planes.
@@ -174,11 +176,8 @@ struct tfs_cells_kind {
     void (*release)(struct tfs_cells *cells);
 
     /* Of a kind whose first plane has names: is this the name of an empty voxel, or of one of which
-     * nothing is seen from above? NULL: empty voxels alone are called "air". */
+     * nothing is seen from above? NULL: empty voxels alone have the name names.air. */
     enum tfs_emptiness (*emptiness)(struct tfs_span name);
-    /* What a voxel of the chunk becomes that is emptied where its table has no such name. NULL as
-     * chunk: the name of number 0 in arrays. NULL: "air". */
-    struct tfs_span (*air)(const struct tfs_chunk *chunk);
     /* Of a kind whose first plane has no names: tfs_columns_of, of cells of which no plane was
      * wanted. NULL: names say what is seen. */
     int (*columns)(const struct tfs_doc *doc, const struct tfs_cells *cells,
@@ -197,7 +196,7 @@ struct tfs_cells_kind {
     /* The rules of the game, between the change of some planes and encoding. NULL: there are
      * none. */
     int (*settle)(struct tfs_cells_edit *edit, struct tfs_error *err);
-    /* Makes the edited cells what the chunk stores. What did not change keeps its bytes. */
+    /* Makes the edited cells what e->before->chunk stores. What did not change keeps its bytes. */
     int (*encode)(struct tfs_cells_edit *edit, struct tfs_error *err);
 
     /* Of a game whose chunks say how wide the values of each plane are; else NULL. The form of a
@@ -213,10 +212,9 @@ struct tfs_cells_kind {
                  struct tfs_error *err);
 };
 
-static inline struct tfs_span tfs_name_of_air(const struct tfs_cells_kind *kind,
-                                              const struct tfs_chunk *chunk)
+static inline struct tfs_span tfs_name_of_air(const struct tfs_cells_kind *kind)
 {
-    return kind->air != NULL ? kind->air(chunk) : tfs_span_of("air");
+    return tfs_span_of(kind->names.air != NULL ? kind->names.air : "air");
 }
 
 static inline enum tfs_emptiness tfs_name_emptiness(const struct tfs_cells_kind *kind,
@@ -224,7 +222,7 @@ static inline enum tfs_emptiness tfs_name_emptiness(const struct tfs_cells_kind 
 {
     if (kind->emptiness != NULL)
         return kind->emptiness(name);
-    return tfs_span_equal(name, tfs_name_of_air(kind, NULL)) ? TFS_AIR : TFS_SEEN;
+    return tfs_span_equal(name, tfs_name_of_air(kind)) ? TFS_AIR : TFS_SEEN;
 }
 
 static inline bool tfs_name_is_air(const struct tfs_cells_kind *kind, struct tfs_span name)

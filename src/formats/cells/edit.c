@@ -299,8 +299,7 @@ void tfs_cells_edit_set(struct tfs_cells_edit *e, size_t first, size_t count, ui
 /* The entry that an emptied voxel gets. */
 static int find_air(struct tfs_cells_edit *e, uint32_t *entry, struct tfs_error *err)
 {
-    if (e->air == NONE && tfs_cells_edit_add(e, tfs_name_of_air(e->before->kind, &e->before->chunk),
-                                             &e->air, err) < 0)
+    if (e->air == NONE && tfs_cells_edit_add(e, e->before->air, &e->air, err) < 0)
         return err->code;
     *entry = e->air;
     return 0;

@@ -17,6 +17,7 @@ struct tfs_name_rules {
     const char *unit; /* what has a name: "block" */
     size_t max;       /* bytes of one */
     uint32_t entries; /* of a table of them, at most */
+    const char *air;  /* of an empty voxel; NULL: "air" */
 };
 
 /* Can this name be written: is it neither empty nor too long? EBADMSG at `line`. */

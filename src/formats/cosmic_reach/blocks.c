@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AIR         "base:air"
-#define AIR_DEFAULT "base:air[default]"
+#define AIR_DEFAULT TFS_COSMIC_AIR "[default]"
 
 struct tfs_span tfs_cosmic_name_take(struct tfs_cursor *c)
 {
@@ -247,13 +246,13 @@ void tfs_cosmic_blocks_rename(struct tfs_buf *out, const struct tfs_cosmic_block
 
 bool tfs_cosmic_is_air(struct tfs_span name)
 {
-    const size_t size = sizeof(AIR) - 1;
+    const size_t size = sizeof(TFS_COSMIC_AIR) - 1;
 
-    return name.size >= size && memcmp(name.data, AIR, size) == 0 &&
+    return name.size >= size && memcmp(name.data, TFS_COSMIC_AIR, size) == 0 &&
            (name.size == size || name.data[size] == '[');
 }
 
 struct tfs_span tfs_cosmic_air(uint32_t version)
 {
-    return tfs_span_of(version < TFS_COSMIC_BARE_AIR_VERSION ? AIR_DEFAULT : AIR);
+    return tfs_span_of(version < TFS_COSMIC_BARE_AIR_VERSION ? AIR_DEFAULT : TFS_COSMIC_AIR);
 }

@@ -51,6 +51,7 @@ void tfs_cosmic_blocks_encode(struct tfs_buf *out, const struct tfs_span *names,
 void tfs_cosmic_blocks_rename(struct tfs_buf *out, const struct tfs_cosmic_blocks *blocks,
                               const struct tfs_span *names, uint32_t count);
 
+#define TFS_COSMIC_AIR "base:air"
 bool tfs_cosmic_is_air(struct tfs_span name);
 /* The air that is written where the palette has none. */
 struct tfs_span tfs_cosmic_air(uint32_t version);

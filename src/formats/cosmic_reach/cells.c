@@ -154,6 +154,7 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
     if (s == NULL)
         return err->code;
     memset(s, 0, sizeof(*s));
+    cells->air = tfs_cosmic_air(tfs_cosmic_chunk_version(&cells->chunk));
     /* Block data is the body's first section. */
     if (tfs_cosmic_blocks_view(bytes, &s->blocks, err) < 0 ||
         ((wanted & (LIGHTS | TFS_CELLS_CHECK)) != 0 &&
@@ -263,11 +264,6 @@ static enum tfs_emptiness emptiness(struct tfs_span name)
     return tfs_cosmic_is_air(name) ? TFS_AIR : TFS_SEEN;
 }
 
-static struct tfs_span air(const struct tfs_chunk *chunk)
-{
-    return tfs_cosmic_air(chunk == NULL ? TFS_COSMIC_VERSION_MAX : tfs_cosmic_chunk_version(chunk));
-}
-
 static const struct tfs_plane planes[TFS_COSMIC_PLANES] = {
     [BLOCK] = {.name = "block",
                .form = {.kind = TFS_PLANE_NAMES},
@@ -289,10 +285,9 @@ const struct tfs_cells_kind tfs_cosmic_cells = {
     .count = TFS_COSMIC_PLANES,
     .flags = TFS_CELLS_TILED,
     .size = {TFS_COSMIC_SIDE, TFS_COSMIC_SIDE, TFS_COSMIC_SIDE},
-    .names = {"block", TFS_COSMIC_NAME_MAX, TFS_COSMIC_PALETTE_MAX},
+    .names = {"block", TFS_COSMIC_NAME_MAX, TFS_COSMIC_PALETTE_MAX, TFS_COSMIC_AIR},
     .decode = decode,
     .numbers = numbers,
     .emptiness = emptiness,
-    .air = air,
     .encode = encode,
 };

@@ -100,7 +100,7 @@ struct tfs_numbers *tfs_numbers_create(const struct tfs_cells_kind *cells)
         return NULL;
     made->cells = cells;
     pthread_mutex_init(&made->lock, NULL);
-    if (tfs_words_add(&made->words, tfs_name_of_air(cells, NULL), &first, &err) == 0)
+    if (tfs_words_add(&made->words, tfs_name_of_air(cells), &first, &err) == 0)
         return made;
     tfs_numbers_free(made);
     return NULL;
