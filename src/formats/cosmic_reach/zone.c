@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/print.h"
 #include "formats/cosmic_reach/cosmic_reach.h"
 #include "formats/cosmic_reach/gzip.h"
@@ -179,11 +180,11 @@ static int region_look(const struct tfs_facts *facts, const struct tfs_file_hand
                        struct tfs_folder_file *file, struct tfs_error *why)
 {
     uint8_t head[TFS_COSMIC_HEADER_SIZE];
-    const ssize_t size = pread(handle->fd, head, sizeof(head), 0);
+    const ssize_t size = tfs_file_read_at(handle->fd, 0, head, sizeof(head));
 
     (void)facts;
     if (size < 0)
-        return tfs_fail_errno(why, "cannot be read");
+        return tfs_fail(why, (int)size, "cannot be read: %s", strerror((int)-size));
     file->unread = true;
     return tfs_cosmic_region_look((struct tfs_span){head, (size_t)size}, file->own, why);
 }
