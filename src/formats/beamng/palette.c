@@ -39,8 +39,11 @@ static bool is_empty(const void *unused, struct tfs_span name)
 static int read_list(struct tfs_palette *list, uint32_t entries, struct tfs_span text,
                      struct tfs_error *err)
 {
-    list->rules = (struct tfs_name_rules){"material", TFS_BEAMNG_LENGTH_MAX,
-                                          entries > TFS_BEAMNG_HOLE ? entries : TFS_BEAMNG_HOLE};
+    list->rules = (struct tfs_name_rules){
+        .unit = "material",
+        .max = TFS_BEAMNG_LENGTH_MAX,
+        .entries = entries > TFS_BEAMNG_HOLE ? entries : TFS_BEAMNG_HOLE,
+    };
     return text.size == 0 ? 0 : tfs_palette_read(list, text, is_empty, NULL, err);
 }
 

@@ -134,6 +134,8 @@ static int decode(struct tfs_cells *cells, unsigned wanted, struct tfs_error *er
     if (cells->chunk.key.group != 0)
         return decode_rest(cells, err);
     cells->size = (struct tfs_voxel_size){TFS_MC_SIDE, TFS_MC_SIDE, TFS_MC_SIDE};
+    if (tfs_mc_layout_of(&cells->chunk) == TFS_MC_NUMBERS)
+        cells->air = tfs_span_of("0:0");
     s = cells->own = tfs_cells_alloc(cells, sizeof(*s), err);
     if (s == NULL || tfs_mc_section_open(tfs_blob_span(cells->stored),
                                          tfs_mc_layout_of(&cells->chunk), s, err) < 0)
@@ -479,12 +481,6 @@ static enum tfs_emptiness emptiness(struct tfs_span name)
     return zero || tfs_mc_state_is_air(name) ? TFS_AIR : TFS_SEEN;
 }
 
-static struct tfs_span air(const struct tfs_chunk *chunk)
-{
-    return tfs_span_of(chunk != NULL && tfs_mc_layout_of(chunk) == TFS_MC_NUMBERS ? "0:0"
-                                                                                  : AIR_STATE);
-}
-
 static struct tfs_voxel_size group_size(const struct tfs_doc *doc, uint32_t group)
 {
     const uint32_t side = group == 0 ? TFS_MC_SIDE : 0;
@@ -512,9 +508,8 @@ const struct tfs_cells_kind tfs_mc_cells = {
     .count = TFS_MC_PLANES,
     .group_size = group_size,
     .unit = "block",
-    .names = {"block", TFS_MC_NAME_MAX, .entries = TFS_MC_VOXELS},
+    .names = {"block", TFS_MC_NAME_MAX, .entries = TFS_MC_VOXELS, .air = AIR_STATE},
     .decode = decode,
     .emptiness = emptiness,
-    .air = air,
     .encode = encode,
 };

@@ -5,7 +5,7 @@
 #ifndef TFS_FS_RECOVERY_FOREIGN_H
 #define TFS_FS_RECOVERY_FOREIGN_H
 
-#include "fs/recovery/steps.h"
+#include "fs/recovery/edits.h"
 
 /* ---- set aside ------------------------------------------------------------------------------- */
 

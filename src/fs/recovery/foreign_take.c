@@ -15,7 +15,7 @@
 #include "base/array.h"
 #include "base/print.h"
 #include "formats/containers/file.h"
-#include "fs/recovery/apply.h"
+#include "fs/recovery/edits.h"
 #include "fs/recovery/foreign.h"
 
 #define JOURNAL "journal"

@@ -9,9 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "formats/containers/folder.h"
 #include "formats/undo/undo.h"
-#include "fs/recovery/apply.h"
+#include "fs/recovery/edits.h"
 #include "fs/recovery/foreign.h"
 
 #define OTHERS "another program changed the save since"
@@ -25,6 +26,19 @@ static bool is_locked(const struct tfs_save *save)
 static bool may_write(const struct tfs_save *save)
 {
     return is_locked(save) && save->read_only == NULL;
+}
+
+/* "3 edits until 2026-11-22 10:20:00 were": with the verb for one edit or for several. The text is
+ * there until the next one. */
+static const char *say_edits(struct tfs_recovery *r, size_t count, const char *was,
+                             const char *were)
+{
+    const bool one = count == 1;
+    char date[TFS_TIME_TEXT];
+
+    snprintf(r->edits, sizeof(r->edits), "%zu %s until %s %s", count, one ? "edit" : "edits",
+             tfs_time_print(r->last.tv_sec, date), one ? was : were);
+    return r->edits;
 }
 
 /* One of several files that the process which was killed wrote already, to be freed; NULL: none. */
@@ -84,11 +98,11 @@ static void say_found(struct tfs_recovery *r, size_t count, const char *director
     const char *was = written ? "was" : "is", *were = written ? "were" : "are";
 
     if (count > 0)
-        tfs_recovery_say(r->notice, "%s %s", tfs_recovery_edits(r, count, was, were),
+        tfs_recovery_say(r->notice, "%s %s", say_edits(r, count, was, were),
                          written ? "restored from its journal" : "only in its journal yet");
     if (r->foreign > 0)
         tfs_recovery_say(r->notice, "warning: %s not %s, for %s",
-                         tfs_recovery_edits(r, r->foreign, was, were),
+                         say_edits(r, r->foreign, was, were),
                          written ? "restored" : "shown", r->why);
     if (r->text.damaged > 0)
         tfs_recovery_say(r->notice,
@@ -106,7 +120,7 @@ static int fail_restore(struct tfs_recovery *r, const struct tfs_error *why, str
     const bool full = why->code == -ENOSPC || why->code == -EDQUOT;
 
     return tfs_fail(err, why->code, "%s not be restored from its journal: %.200s%s",
-                    tfs_recovery_edits(r, r->count, "could", "could"), why->text,
+                    say_edits(r, r->count, "could", "could"), why->text,
                     full ? "; make room, until then -o ro and commands that read show them" : "");
 }
 
@@ -186,8 +200,11 @@ static int recover(struct tfs_recovery *r, struct tfs_error *err)
     if (may_write(r->save))
         return restore(r, err);
     const size_t count = tfs_recovery_says_more(r) ? r->count : 0;
-    if (count > 0)
-        tfs_recovery_show(r);
+    if (count > 0) {
+        tfs_doc_unref(r->save->doc);
+        r->save->doc = r->doc;
+        r->doc = NULL;
+    }
     say_found(r, count, NULL);
     return 0;
 }

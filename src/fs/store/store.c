@@ -313,8 +313,7 @@ int tfs_store_rebase(struct tfs_store *store, struct tfs_doc *onto, const struct
     return result;
 }
 
-/* ---- chunks that are read when somebody asks for them, which is no edit; by the thread ---------
- */
+/* ---- chunks that are read when somebody asks for them, which is no edit; by the thread ------- */
 
 #define OTHERS 2 /* documents of the store beside the shown one */
 
