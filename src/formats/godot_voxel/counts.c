@@ -221,25 +221,17 @@ static void count_summary(const struct summary *summary, struct tfs_key key,
     }
 }
 
-/* Decodes a chunk again for what its summary does not hold: the sentence of its damage, its
- * size. */
-static int look_closer(struct updating *u, const struct tfs_chunk *chunk,
-                       struct tfs_godot_counts *counts, tfs_godot_damage_fn damage, void *arg)
+/* Decodes a damaged chunk again for the sentence. */
+static int tell_damage(struct updating *u, const struct tfs_chunk *chunk,
+                       tfs_godot_damage_fn damage, void *arg)
 {
-    const struct summary *summary = &u->cache->summaries[chunk->slot];
-    bool damaged = (summary->flags & SUMMARY_DAMAGED) != 0 && damage != NULL;
     struct tfs_cells *cells;
 
-    if (!damaged && (counts->x > 0 || summary->version == 0))
+    if ((u->cache->summaries[chunk->slot].flags & SUMMARY_DAMAGED) == 0)
         return 0;
     if (tfs_cells_make(u->save, u->doc, chunk, 0, &cells, u->err) < 0)
         return u->err->code;
-    if (cells->count > 0) {
-        counts->x = cells->size.x;
-        counts->y = cells->size.y;
-        counts->z = cells->size.z;
-    }
-    if (damaged && cells->damage != NULL)
+    if (cells->damage != NULL)
         damage(arg, chunk, cells->damage);
     tfs_cells_unref(cells);
     return 0;
@@ -266,7 +258,7 @@ int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
         if (result < 0)
             break;
         count_summary(summary, chunk->key, counts);
-        result = look_closer(&u, chunk, counts, damage, arg);
+        result = tell_damage(&u, chunk, damage, arg);
     }
     pthread_mutex_unlock(&cache->lock);
     return result;

@@ -27,12 +27,11 @@ struct tfs_godot_counts {
     size_t kinds[TFS_GODOT_KINDS];
     size_t depths[TFS_GODOT_CHANNELS][TFS_GODOT_DEPTH_MAX + 1]; /* blocks with that depth */
     size_t dense[TFS_GODOT_CHANNELS];                           /* blocks with mode NONE */
-    uint32_t x, y, z; /* size of the first readable block; 0 without one */
 };
 
 /* Counts what a finished document holds; decodes the chunks that are looked into the first time,
- * and later those of them that changed since. `damage` (may be NULL) is called for each that does
- * not decode. */
+ * and later those of them that changed since. `damage` is called for each that does not
+ * decode. */
 typedef void (*tfs_godot_damage_fn)(void *arg, const struct tfs_chunk *chunk, const char *why);
 int tfs_godot_counts_make(struct tfs_save *save, const struct tfs_doc *doc,
                           struct tfs_godot_counts *counts, tfs_godot_damage_fn damage, void *arg,

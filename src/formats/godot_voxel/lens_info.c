@@ -62,14 +62,19 @@ static void add_version(struct tfs_buf *out, const struct tfs_godot_counts *coun
     tfs_buf_add_text(out, "\n");
 }
 
-static void add_blocks(struct tfs_buf *out, const struct tfs_godot_counts *counts, size_t chunks)
+static void add_blocks(struct tfs_buf *out, const struct tfs_godot_counts *counts,
+                       const struct tfs_doc *doc)
 {
-    if (counts->looked < chunks)
+    uint32_t sides[3];
+
+    if (counts->looked < doc->count)
         tfs_info_line(out, "looked into",
                       "%zu of %zu chunks; terrainfs check looks into all of them", counts->looked,
-                      chunks);
-    if (counts->x > 0)
-        tfs_info_line(out, "block size", "%u x %u x %u", counts->x, counts->y, counts->z);
+                      doc->count);
+    if (counts->blocks > 0) {
+        tfs_godot_rules_sides(doc, sides);
+        tfs_info_line(out, "block size", "%u x %u x %u", sides[0], sides[1], sides[2]);
+    }
     for (unsigned v = TFS_GODOT_VERSION_MIN; v <= TFS_GODOT_VERSION_MAX; v++)
         add_version(out, counts, v);
     for (unsigned k = 0; k < TFS_GODOT_KINDS; k++)
@@ -147,7 +152,7 @@ static void add_lines(struct tfs_buf *out, struct tfs_save *save, const struct t
     add_levels(out, doc);
     if (rules->describe != NULL)
         rules->describe(doc, out);
-    add_blocks(out, &counts, doc->count);
+    add_blocks(out, &counts, doc);
     for (unsigned i = 0; i < TFS_GODOT_CHANNELS && counts.blocks > 0; i++)
         add_channel(out, &counts, i);
     add_scale(out, &counts);
