@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "luanti_maker.h"
+#include "minecraft_maker.h"
 #include "place_maker.h"
 #include "ter_maker.h"
 #include "voxel_maker.h"
@@ -171,6 +172,9 @@ static const char *const names[FUZZ_SAVES] = {
     [FUZZ_TER] = "small.ter",
     [FUZZ_CORNERS] = "corners.ter",
     [FUZZ_COMMUNITY] = "community.ter",
+    [FUZZ_MINECRAFT_12] = "r.0.0.mca",
+    [FUZZ_MINECRAFT_16] = "minecraft.mca",
+    [FUZZ_MINECRAFT] = "region",
 };
 
 static void make_godot(enum fuzz_save kind, const char *path)
@@ -185,6 +189,20 @@ static void make_godot(enum fuzz_save kind, const char *path)
         voxel_folder(path, 1);
     else
         voxel_stream(path, kind == FUZZ_STREAM ? 1 : 2, 2);
+}
+
+static void make_minecraft(enum fuzz_save kind, const char *path)
+{
+    const struct minecraft_world world = {.game = kind == FUZZ_MINECRAFT_12   ? MINECRAFT_12
+                                                  : kind == FUZZ_MINECRAFT_16 ? MINECRAFT_16
+                                                                              : MINECRAFT_18,
+                                          .packing = 2,
+                                          .columns = 1};
+
+    if (kind == FUZZ_MINECRAFT)
+        minecraft_folder(path, &world);
+    else
+        minecraft_file(path, &world);
 }
 
 void fuzz_save_make(enum fuzz_save kind, const char *dir, char path[FUZZ_PATH])
@@ -202,6 +220,8 @@ void fuzz_save_make(enum fuzz_save kind, const char *dir, char path[FUZZ_PATH])
         luanti_map(path, false, 28, 2);
     else if (kind == FUZZ_WORLD)
         luanti_world(path, true, 29, 2);
+    else if (kind >= FUZZ_MINECRAFT_12)
+        make_minecraft(kind, path);
     else
         make_ter(kind == FUZZ_TER       ? TER_PLAIN
                  : kind == FUZZ_CORNERS ? TER_CORNERS

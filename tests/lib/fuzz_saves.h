@@ -18,13 +18,16 @@ enum fuzz_save {
     FUZZ_OLD_BLOCK, /* version 2, LZ4 */
     FUZZ_VXR,       /* a region */
     FUZZ_FOLDER,
-    FUZZ_STREAM,      /* SQLite, key format 1 */
-    FUZZ_TEXT_STREAM, /* key format 2 */
-    FUZZ_MAP,         /* Luanti, version 28 */
-    FUZZ_WORLD,       /* version 29, a column for each axis */
-    FUZZ_TER,         /* BeamNG, with the JSON beside it */
-    FUZZ_CORNERS,     /* version 8 */
-    FUZZ_COMMUNITY,   /* the layout of the community document */
+    FUZZ_STREAM,       /* SQLite, key format 1 */
+    FUZZ_TEXT_STREAM,  /* key format 2 */
+    FUZZ_MAP,          /* Luanti, version 28 */
+    FUZZ_WORLD,        /* version 29, a column for each axis */
+    FUZZ_TER,          /* BeamNG, with the JSON beside it */
+    FUZZ_CORNERS,      /* version 8 */
+    FUZZ_COMMUNITY,    /* the layout of the community document */
+    FUZZ_MINECRAFT_12, /* Minecraft: blocks are numbers */
+    FUZZ_MINECRAFT_16, /* palettes below Level */
+    FUZZ_MINECRAFT,    /* a folder, 1.18 */
     FUZZ_SAVES
 };
 

@@ -102,8 +102,8 @@ static void say_found(struct tfs_recovery *r, size_t count, const char *director
                          written ? "restored from its journal" : "only in its journal yet");
     if (r->foreign > 0)
         tfs_recovery_say(r->notice, "warning: %s not %s, for %s",
-                         say_edits(r, r->foreign, was, were),
-                         written ? "restored" : "shown", r->why);
+                         say_edits(r, r->foreign, was, were), written ? "restored" : "shown",
+                         r->why);
     if (r->text.damaged > 0)
         tfs_recovery_say(r->notice,
                          "warning: its journal is damaged at offset %ju, what follows is %s",
