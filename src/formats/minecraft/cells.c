@@ -252,16 +252,11 @@ static void blocks_release(struct blocks *b)
 
 /* ---- writing tags ---------------------------------------------------------------------------- */
 
-static void put_count(struct tfs_buf *out, size_t count)
-{
-    tfs_buf_u32be(out, (uint32_t)count);
-}
-
 static void put_palette(const struct blocks *b, const char *name, struct tfs_buf *out)
 {
     tfs_mc_nbt_put_head(out, TFS_MC_NBT_LIST, tfs_span_of(name));
     tfs_buf_u8(out, TFS_MC_NBT_COMPOUND);
-    put_count(out, b->states.count);
+    tfs_buf_u32be(out, b->states.count);
     for (uint32_t i = 0; i < b->states.count; i++)
         tfs_buf_add_span(out, tfs_words_at(&b->states, i));
 }
@@ -273,7 +268,7 @@ static void put_longs(const struct blocks *b, enum tfs_mc_layout layout, const c
     const unsigned bits = tfs_mc_block_bits(b->states.count);
 
     tfs_mc_nbt_put_head(out, TFS_MC_NBT_LONGS, tfs_span_of(name));
-    put_count(out, tfs_mc_packed_size(packing, bits) / 8);
+    tfs_buf_u32be(out, (uint32_t)(tfs_mc_packed_size(packing, bits) / 8));
     tfs_mc_pack(packing, bits, b->values, out);
 }
 
@@ -285,7 +280,7 @@ static void put_numbers(const struct blocks *b, const char *name, unsigned shift
     const uint32_t mask = (1u << bits) - 1;
 
     tfs_mc_nbt_put_head(out, TFS_MC_NBT_BYTES, tfs_span_of(name));
-    put_count(out, TFS_MC_VOXELS / each);
+    tfs_buf_u32be(out, (uint32_t)(TFS_MC_VOXELS / each));
     for (size_t i = 0; i < TFS_MC_VOXELS; i += each) {
         uint32_t byte = b->values[i] >> shift & mask;
         if (each == 2)
@@ -323,7 +318,7 @@ static void put_light(const struct tfs_cells_edit *e, unsigned plane, const char
     const uint8_t *values = e->planes[plane].values;
 
     tfs_mc_nbt_put_head(out, TFS_MC_NBT_BYTES, tfs_span_of(name));
-    put_count(out, TFS_MC_LIGHTS);
+    tfs_buf_u32be(out, TFS_MC_LIGHTS);
     for (size_t i = 0; i < TFS_MC_VOXELS; i += 2)
         tfs_buf_u8(out, (uint8_t)(values[i] | values[i + 1] << 4));
 }
