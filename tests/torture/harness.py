@@ -23,6 +23,7 @@ FULL = os.environ.get('TORTURE', 'short') == 'full'
 EACH_WAY = ('cosmic-gzip', 'godot-folder', 'godot-folder-first', 'godot-stream', 'beamng-pair')
 SEED = int(os.environ.get('TORTURE_SEED') or int.from_bytes(os.urandom(4), 'little'))
 LIMIT = 60    # seconds until a program that hangs is a failure
+AGAIN = 10    # seconds in which a program tries again what failed
 
 # In memory where that is possible: no test here needs a disk, but each waits for its fsync.
 _memory = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None
@@ -274,11 +275,16 @@ class Mount:
 def put(path, text, way='close'):
     """Writes a whole file as a program does. 0 or the errno that the program hears, and what is still
     open (way 'fsync')."""
-    try:
-        fd = os.open(path, os.O_WRONLY | os.O_TRUNC)
-    except OSError:
-        # The one fault came while the name was looked up: nothing was written, and the program tries again.
-        fd = os.open(path, os.O_WRONLY | os.O_TRUNC)
+    fd, end = None, time.monotonic() + AGAIN
+    while fd is None:
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_TRUNC)
+        except OSError:
+            # The one fault came while the name was looked up, or its region was read, which is looked at again within a
+            # second: nothing was written, and the program tries again.
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
     try:
         while text:
             text = text[os.write(fd, text):]

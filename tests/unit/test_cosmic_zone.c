@@ -6,13 +6,17 @@
 #include "zone_case.h"
 
 /* Takes the place of the C library's, for the whole program. */
-static enum { WHOLE, INTERRUPTED, SHORT } reads;
+static enum { WHOLE, INTERRUPTED, SHORT, FAILING } reads;
 
 ssize_t pread(int fd, void *bytes, size_t size, off_t at)
 {
     if (reads == INTERRUPTED) {
         reads = WHOLE;
         errno = EINTR;
+        return -1;
+    }
+    if (reads == FAILING) {
+        errno = EIO;
         return -1;
     }
     return syscall(SYS_pread64, fd, bytes, reads == SHORT ? (size + 1) / 2 : size, at);
@@ -42,6 +46,21 @@ START_TEST(region_of_which_a_read_is_short_or_interrupted_is_whole)
     must_open("zone");
     reads = WHOLE;
     ck_assert_uint_eq(save->doc->count, 4);
+}
+END_TEST
+
+/* A disk may fail for a moment. */
+START_TEST(region_that_could_not_be_read_is_looked_at_again)
+{
+    make_zone();
+    reads = FAILING;
+    must_open("zone");
+    ck_assert_uint_eq(save->doc->count, 0);
+    reads = WHOLE;
+    ck_assert(changed());
+    reload();
+    ck_assert_uint_eq(save->doc->count, 4);
+    ck_assert(!changed());
 }
 END_TEST
 
@@ -620,6 +639,7 @@ static Suite *zone_suite(void)
     tcase_add_checked_fixture(random, setup, teardown);
     tcase_add_test(shows, zone_shows_the_chunks_of_all_regions);
     tcase_add_loop_test(shows, region_of_which_a_read_is_short_or_interrupted_is_whole, 0, 2);
+    tcase_add_test(shows, region_that_could_not_be_read_is_looked_at_again);
     tcase_add_test(shows, no_document_holds_the_bytes_of_a_zone);
     tcase_add_test(shows, zone_has_a_tile_for_each_region_column);
     tcase_add_test(shows, tile_at_the_end_of_the_world_is_found_by_its_name);

@@ -184,6 +184,13 @@ static int leave_out(const struct tfs_save *save, struct tfs_key key, const stru
     return 0;
 }
 
+/* Does a failure say nothing of what is in the file? */
+static bool may_pass(int code)
+{
+    return code != 0 && code != -EBADMSG && code != -ENOTSUP && code != -EFBIG && code != -EINVAL &&
+           code != -ELOOP && code != -EACCES && code != -EPERM;
+}
+
 /* The file of that path as it is now; NULL: there is none. Fails without memory only. */
 static int read_file(const struct tfs_save *save, const struct tfs_facts *facts, struct tfs_key key,
                      char *path, bool decode, struct tfs_folder_file **file, struct tfs_error *err)
@@ -205,6 +212,8 @@ static int read_file(const struct tfs_save *save, const struct tfs_facts *facts,
         tfs_file_writable(path, &why) < 0 && why.code != -ENOMEM)
         refuse(made, why.text, err);
     tfs_file_close(&handle);
+    if (made == NULL && may_pass(why.code))
+        st = (struct stat){0}; /* it is looked at again */
     if (why.code == -ENOMEM)
         tfs_fail_memory(err);
     else if (made == NULL)
