@@ -590,6 +590,14 @@ static void check_views(struct check *k, const struct values *cells)
 
 /* ---- an edit of a voxel ---------------------------------------------------------------------- */
 
+/* One that most games take, or only Minecraft, before 1.13 or since. */
+static struct tfs_span draw_name(struct check *k)
+{
+    static const char *const names[] = {"a:new \\ \"name\", 1", "5:1", "a:b[c=d]"};
+
+    return tfs_span_of(names[maker_draw(&k->rnd, 3)]);
+}
+
 /* What another voxel has, or a new name or number. */
 static uint64_t draw_value(struct check *k, unsigned plane, const uint64_t *values, bool may_be_new)
 {
@@ -599,7 +607,7 @@ static uint64_t draw_value(struct check *k, unsigned plane, const uint64_t *valu
 
     if (!may_be_new || maker_draw(&k->rnd, 2) == 0 || form->kind == TFS_PLANE_FLOAT)
         return there;
-    return is_named(k, plane) ? number_of(k, tfs_span_of("a:new \\ \"name\", 1"))
+    return is_named(k, plane) ? number_of(k, draw_name(k))
                               : maker_draw(&k->rnd, (uint32_t)low + 1);
 }
 
@@ -816,7 +824,10 @@ static void text_of_another(struct check *k, const struct tfs_node *node)
     const struct tfs_node other = tfs_node_sibling_file(&top, (unsigned)node->file, node->member);
     struct tfs_buf text = {0};
 
-    if (node->scope != TFS_SCOPE_CHUNK || tfs_node_exists(k->c->save, doc, &other) != 1)
+    if (node->scope != TFS_SCOPE_CHUNK ||
+        tfs_chunk_schema(k->c->save->tree, node->key.group) !=
+            tfs_chunk_schema(k->c->save->tree, chunk->key.group) ||
+        tfs_node_exists(k->c->save, doc, &other) != 1)
         return;
     lens_check_get(k->c, &other, &text);
     try_text(k, node, tfs_buf_span(&text));
@@ -876,6 +887,15 @@ static void edit_file(struct check *k, const struct tfs_node *node, const void *
     tfs_buf_release(&text);
 }
 
+/* One that has voxels, if one is drawn soon: columns have none. */
+static void draw_chunk(struct check *k)
+{
+    const struct tfs_doc *doc = k->c->doc;
+
+    for (unsigned i = 0; i == 0 || (i < DRAWS && !open_cells(k)); i++)
+        k->key = tfs_doc_at(doc, maker_draw(&k->rnd, (uint32_t)doc->count))->key;
+}
+
 unsigned written_check(struct lens_check *c, unsigned rounds, uint64_t seed)
 {
     struct check k = {.c = c, .rnd.state = seed};
@@ -884,7 +904,7 @@ unsigned written_check(struct lens_check *c, unsigned rounds, uint64_t seed)
 
     REQUIRE(tfs_words_add(&k.names, tfs_span_of(""), &empty, &err) == 0);
     for (unsigned i = 0; i < rounds && c->doc->count > 0; i++) {
-        k.key = tfs_doc_at(c->doc, maker_draw(&k.rnd, (uint32_t)c->doc->count))->key;
+        draw_chunk(&k);
         each_file(&k, tfs_node_of_chunk(tfs_doc_find(c->doc, k.key)), edit_file, NULL);
         each_file(&k, above(k.key), edit_file, NULL);
     }
