@@ -607,8 +607,7 @@ static uint64_t draw_value(struct check *k, unsigned plane, const uint64_t *valu
 
     if (!may_be_new || maker_draw(&k->rnd, 2) == 0 || form->kind == TFS_PLANE_FLOAT)
         return there;
-    return is_named(k, plane) ? number_of(k, draw_name(k))
-                              : maker_draw(&k->rnd, (uint32_t)low + 1);
+    return is_named(k, plane) ? number_of(k, draw_name(k)) : maker_draw(&k->rnd, (uint32_t)low + 1);
 }
 
 /* The same, and mostly another one than this voxel has. */

@@ -205,7 +205,8 @@ bool tfs_node_of_id(uint64_t id, struct tfs_node *node)
 
 /* ---- the files of a scope -------------------------------------------------------------------- */
 
-bool tfs_schema_is_below(const struct tfs_file *file, struct tfs_span directory)
+/* In the directory of that path, or in one of those in it? */
+static bool is_below(const struct tfs_file *file, struct tfs_span directory)
 {
     return directory.size == 0 ||
            (strncmp(file->path, (const char *)directory.data, directory.size) == 0 &&
@@ -216,7 +217,7 @@ bool tfs_schema_is_in(const struct tfs_file *file, struct tfs_span directory)
 {
     const size_t own = directory.size == 0 ? 0 : directory.size + 1;
 
-    return tfs_schema_is_below(file, directory) && strchr(file->path + own, '/') == NULL;
+    return is_below(file, directory) && strchr(file->path + own, '/') == NULL;
 }
 
 const char *tfs_schema_file_name(const struct tfs_file *file)
@@ -245,7 +246,7 @@ bool tfs_schema_next(struct tfs_schema schema, struct tfs_schema_directory *at)
             continue;
         }
         at->path = (struct tfs_span){(const uint8_t *)path, (size_t)(slash - path)};
-        if (at->first == 0 || !tfs_schema_is_below(&schema.files[at->first - 1], at->path)) {
+        if (at->first == 0 || !is_below(&schema.files[at->first - 1], at->path)) {
             at->number = at->number == TFS_DIR_TOP ? TFS_DIR_SUB : at->number + 1;
             return true;
         }
@@ -384,8 +385,7 @@ bool tfs_node_is_left_out(const struct tfs_save *save, const struct tfs_node *no
     if (node->directory < TFS_DIR_SUB || !tfs_schema_directory(schema, node->directory, &path))
         return false;
     for (unsigned i = 0; i < schema.count; i++)
-        if (tfs_schema_is_below(&schema.files[i], path) &&
-            tfs_file_is_chosen(&schema.files[i], views))
+        if (is_below(&schema.files[i], path) && tfs_file_is_chosen(&schema.files[i], views))
             return false;
     return true;
 }
@@ -475,7 +475,7 @@ static int sub_exists(struct tfs_save *save, const struct tfs_doc *doc, const st
     if (node->scope == TFS_SCOPE_CHUNK)
         return !damaged && !tfs_node_is_left_out(save, node);
     for (unsigned i = 0; i < schema.count && exists == 0; i++)
-        if (tfs_schema_is_below(&schema.files[i], path))
+        if (is_below(&schema.files[i], path))
             exists = any_member_exists(save, doc, node, i);
     return exists;
 }

@@ -113,9 +113,8 @@ bool tfs_node_of_id(uint64_t id, struct tfs_node *node);
 /* Their paths have directories to any depth. A scope's directories are numbered by enum
  * tfs_directory, in the order in which the paths name them, one before what is in it. */
 
-/* Does the file lie in the directory of that path, "" for the top one; or in one of those in it? */
+/* Does the file lie in the directory of that path, "" for the top one? */
 bool tfs_schema_is_in(const struct tfs_file *file, struct tfs_span directory);
-bool tfs_schema_is_below(const struct tfs_file *file, struct tfs_span directory);
 /* "sky.txt" of "lights/sky.txt"; "lights" of "arrays/lights". */
 const char *tfs_schema_file_name(const struct tfs_file *file);
 struct tfs_span tfs_schema_name(struct tfs_span path);

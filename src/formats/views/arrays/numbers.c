@@ -161,9 +161,9 @@ static bool has_name(const void *arg, struct tfs_span name)
 int tfs_numbers_translate(struct tfs_numbers *numbers, struct tfs_span text, uint32_t **map,
                           uint32_t *count, struct tfs_error *err)
 {
-    struct tfs_palette palette = {
-        .rules = {numbers->cells->names.unit, numbers->cells->names.max, NUMBERS_MAX}};
+    struct tfs_palette palette = {.rules = numbers->cells->names};
 
+    palette.rules.entries = NUMBERS_MAX;
     *map = NULL;
     if (tfs_palette_read(&palette, text, has_name, numbers, err) == 0) {
         *count = palette.count;
