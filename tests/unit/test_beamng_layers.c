@@ -230,6 +230,7 @@ START_TEST(palette_edit_that_changes_no_name_keeps_the_stored_table)
     ter_put_text(&t, "palette.txt",
                  "0 A\n1 B\\x00C\n2 D\n"); /* the old entry may keep its byte 0 */
     ter_check_hex(&t, "07 01000000 2000 00 03000000 01 41 03 420043 01 44");
+    ter_check_refused(&t, "palette.txt", tfs_span_of("0 A\n1 A\\x00C\n2 D\n"), "byte 0");
 }
 END_TEST
 

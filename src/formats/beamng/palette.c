@@ -57,6 +57,11 @@ static int fail_taken(uint32_t number, struct tfs_span old, struct tfs_error *er
                     number, tfs_name_quote(old, name));
 }
 
+static bool has_nul(struct tfs_span name)
+{
+    return name.size > 0 && memchr(name.data, 0, name.size) != NULL;
+}
+
 /* What a list makes of the names that there are now; `base` are those that it was made from.
  * Materials that came since stay, where this list took none away. */
 static int combine(const struct tfs_palette *list, const struct tfs_beamng_materials *base,
@@ -76,6 +81,8 @@ static int combine(const struct tfs_palette *list, const struct tfs_beamng_mater
             new->at[i] = now->at[i];
         else if (there && i >= base->count && !tfs_span_equal(new->at[i], now->at[i]))
             return fail_taken(i, now->at[i], err);
+        if (!(there && tfs_span_equal(new->at[i], now->at[i])) && has_nul(new->at[i]))
+            return tfs_fail(err, -EBADMSG, "material %" PRIu32 ": a name cannot hold a byte 0", i);
     }
     new->count = count;
     return 0;

@@ -102,7 +102,8 @@ int tfs_cells_edit_table(struct tfs_cells_edit *e, const struct tfs_span *names,
     e->given = true;
     e->entry_count = 0;
     e->air = NONE;
-    memset(e->firsts, 0xff, e->room * sizeof(*e->firsts));
+    if (e->room > 0)
+        memset(e->firsts, 0xff, e->room * sizeof(*e->firsts));
     for (uint32_t i = 0; i < count; i++)
         if (add_entry(e, names[i], err) < 0)
             return err->code;

@@ -241,7 +241,7 @@ static int rename_chunks(struct renaming *r, struct tfs_error *err)
     for (size_t at = 0, count = 0; at < doc->count && err->code == 0; count = 0) {
         for (; at < doc->count && count < MANY && err->code == 0; at++) {
             const struct tfs_chunk *chunk = tfs_doc_at(doc, at);
-            if (!is_renamed(r->save, chunk, r, err))
+            if (chunk->key.group == TFS_GROUP_COLUMNS || !is_renamed(r->save, chunk, r, err))
                 continue;
             chunks[count++] = *chunk;
             tfs_chunk_ref(chunk);

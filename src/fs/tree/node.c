@@ -333,7 +333,7 @@ int tfs_group_check(const struct tfs_save *save, const struct tfs_doc *doc, uint
                     struct tfs_error *err)
 {
     const struct tfs_tree *tree = save->tree;
-    const bool columns = group == TFS_GROUP_COLUMNS;
+    const bool columns = group == TFS_GROUP_COLUMNS && tree->column.count > 0;
     uint32_t end = columns ? 0 : tree->groups(doc);
     char low[TFS_GROUP_NAME], high[TFS_GROUP_NAME];
 
