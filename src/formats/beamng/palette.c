@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/beamng/lenses.h"
 #include "formats/beamng/materials.h"
