@@ -253,6 +253,25 @@ mounted_already() {
     down
 }
 
+# Several begin at once on one directory: one of them is mounted there.
+begin_at_once() {
+    local i round served
+    mkdir -p "$M"
+    for i in {1..6}; do
+        cp "$PRISTINE" "$D/$i.cosmicreach"
+    done
+    for round in {1..5}; do
+        for i in {1..6}; do
+            { timeout 30 "$TFS_BIN" "$D/$i.cosmicreach" "$M" 9>&-; echo $? >"$D/status.$i"; } &
+        done
+        wait
+        served=$(cat "$D"/status.* | sort | uniq -c | tr -s '\n ' ' ')
+        same "statuses in round $round" "$served" ' 1 0 5 3 '
+        same "mounts in round $round" "$(mounts_at "$M")" 1
+        down
+    done
+}
+
 # What lies below a folder, or a mount of others, is no obstacle.
 over_other_mounts() {
     [ "$(id -u)" = 0 ] || { skip 'needs root'; return; }
@@ -529,6 +548,7 @@ try 'mount points that are none' mount_points
 try 'mount points in use' mount_points_in_use
 try 'no /dev/fuse' no_device
 try 'mounted already: it says where' mounted_already
+try 'several begin at once' begin_at_once
 try 'over a mount of another file system' over_other_mounts
 try 'over a dead mount' over_a_dead_mount
 try 'over a dead mount that is in use' over_a_busy_dead_mount

@@ -34,6 +34,7 @@
 
 #include "base/mounts.h"
 #include "fs/mount/fuse.h"
+#include "fs/mount/mountpoint.h"
 #include "fs/recovery/recover.h"
 #include "commands/status.h"
 #include "formats/views/view_sets.h"
@@ -49,12 +50,10 @@ struct mounting {
     const struct tfs_mount_options *options;
     const struct tfs_open_options *open;
     const char *save_name;
-    const char *mountpoint; /* as the user calls it */
-    char *point;            /* absolute, without links */
-    uint64_t mounted;       /* the id of our mount in the kernel's table; 0: not known */
-    const char *about;      /* what the error is about */
-    int command;            /* the mount command waits for a byte here; -1 in the foreground */
-    int null;               /* instead of its terminal; -1 in the foreground */
+    struct tfs_mountpoint point;
+    const char *about; /* what the error is about */
+    int command;       /* the mount command waits for a byte here; -1 in the foreground */
+    int null;          /* instead of its terminal; -1 in the foreground */
     bool told;
     bool bad_option; /* libfuse does not take it: wrong usage, not a bad save */
     /* Read end: for `terrainfs umount`, through /proc. Write end: what is not in the save, if
@@ -106,80 +105,6 @@ static void say_of(const struct mounting *m, const char *part, const char *how, 
     snprintf(text, sizeof(text), "%s%s%s: %s%s", m->save_name, part[0] == '\0' ? "" : "/", part,
              how, what);
     say(text);
-}
-
-/* ---- the mount point ------------------------------------------------------------------------- */
-
-/* A mount of ours whose process was killed is of no use to anybody. */
-static int clear(const struct mounting *m, struct tfs_error *err)
-{
-    char text[TFS_ERROR_TEXT + 2 * PATH_MAX], *save = NULL;
-    const int count = tfs_unmount_dead(m->point, &save, err);
-
-    if (count > 0) {
-        snprintf(text, sizeof(text), "%s: took away the dead mount of %s, whose process had ended",
-                 m->mountpoint, save);
-        say(text);
-    }
-    free(save);
-    return count < 0 ? count : 0;
-}
-
-/* Over other mounts we mount as every file system does, but not over a live one of ours: a user
- * that does that has forgotten it. */
-static int refuse_mounted(const struct mounting *m, struct tfs_error *err)
-{
-    struct tfs_mounted top;
-
-    if (tfs_mounted_at(m->point, &top) <= 0)
-        return 0;
-    if (tfs_mounted_is_ours(&top))
-        tfs_fail(err, -EBUSY, "%s is mounted here already", top.source);
-    else if (strncmp(top.type, "fuse", 4) == 0 && tfs_mounted_is_dead(m->point))
-        tfs_fail(err, -ENOTCONN,
-                 "the mount point is a dead mount (%s), whose process has ended: "
-                 "\"fusermount3 -u %s\" takes it away",
-                 top.type, m->point);
-    tfs_mounted_release(&top);
-    return err->code;
-}
-
-static bool lies_in(const char *path, const char *directory)
-{
-    size_t n = strlen(directory);
-
-    if (n > 0 && directory[n - 1] == '/')
-        n--;
-    return strncmp(path, directory, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
-/* In a mount that is above it the save could not be replaced; one in the save would count as a part
- * of it. `save` is absolute, without links. */
-static int check_apart(const struct mounting *m, const char *save, struct tfs_error *err)
-{
-    if (lies_in(save, m->point))
-        return tfs_fail(err, -EINVAL, "the mount point contains the save %s", save);
-    if (lies_in(m->point, save))
-        return tfs_fail(err, -EINVAL, "the mount point lies in the save %s", save);
-    return 0;
-}
-
-static int find_point(struct mounting *m, struct tfs_error *err)
-{
-    struct stat st;
-
-    m->point = realpath(m->mountpoint, NULL);
-    if (m->point == NULL && errno == ENOENT)
-        return tfs_fail(err, -ENOENT, "there is no such directory; mkdir makes the mount point");
-    if (m->point == NULL)
-        return tfs_fail_errno(err, "the mount point cannot be used");
-    if (clear(m, err) < 0 || refuse_mounted(m, err) < 0)
-        return err->code;
-    if (stat(m->point, &st) < 0)
-        return tfs_fail_errno(err, "the mount point cannot be used");
-    if (!S_ISDIR(st.st_mode))
-        return tfs_fail(err, -ENOTDIR, "the mount point is not a directory");
-    return 0;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -236,7 +161,7 @@ static int open_saves(struct mounting *m, struct tfs_error *err)
     if (m->source == NULL)
         return tfs_fail_errno(err, "cannot be opened");
     for (size_t i = 0; i < m->part_count && err->code == 0; i++)
-        check_apart(m, m->parts[i].save->path, err);
+        tfs_mountpoint_check(&m->point, m->parts[i].save->path, err);
     return err->code;
 }
 
@@ -291,15 +216,15 @@ static int open_session(struct mounting *m, struct tfs_error *err)
 
 static int mount_session(struct mounting *m, struct tfs_error *err)
 {
-    m->about = m->mountpoint;
+    m->about = m->point.name;
     if (access("/dev/fuse", R_OK | W_OK) < 0)
         return tfs_fail(err, -errno,
                         "cannot be mounted, because /dev/fuse cannot be used: %s; \"terrainfs "
                         "export\" and \"terrainfs import\" work without it",
                         strerror(errno));
-    if (tfs_fuse_mount(m->fuse, m->session, m->point, err) < 0)
+    if (tfs_fuse_mount(m->fuse, m->session, m->point.path, err) < 0)
         return err->code;
-    m->mounted = tfs_mounted_id(m->point);
+    tfs_mountpoint_taken(&m->point);
     return 0;
 }
 
@@ -337,10 +262,10 @@ static int open_all(struct mounting *m, struct tfs_error *err)
         return err->code;
     if (pipe2(m->exit_pipe, O_CLOEXEC) < 0)
         return tfs_fail_errno(err, "no pipe can be made");
-    m->about = m->mountpoint;
+    m->about = m->point.name;
     if (m->command >= 0 && (m->null = open("/dev/null", O_RDWR | O_CLOEXEC)) < 0)
         return tfs_fail_errno(err, "/dev/null cannot be opened");
-    if (find_point(m, err) < 0 || open_saves(m, err) < 0)
+    if (tfs_mountpoint_find(&m->point, m->save_name, err) < 0 || open_saves(m, err) < 0)
         return err->code;
     keep_freed_memory();
     const bool read_only = m->options->read_only || all_read_only(m);
@@ -398,12 +323,10 @@ static void unmount(struct mounting *m)
 {
     struct tfs_error ignored = {0};
 
-    const uint64_t top = tfs_mounted_id(m->point);
-
-    if (m->mounted != 0 && top != 0 && top != m->mounted)
+    if (tfs_mountpoint_is_covered(&m->point))
         return; /* the process ends, and with it the connection */
     tfs_fuse_close(m->fuse);
-    (void)tfs_unmount_dead(m->point, NULL, &ignored);
+    (void)tfs_unmount_dead(m->point.path, NULL, &ignored);
 }
 
 static void release(struct mounting *m)
@@ -419,7 +342,7 @@ static void release(struct mounting *m)
     tfs_parts_release(&m->folder);
     if (m->fuse != NULL)
         unmount(m);
-    free(m->point);
+    tfs_mountpoint_release(&m->point);
 }
 
 /* Everything, in the process that will serve. */
@@ -495,7 +418,7 @@ int tfs_mount(const struct tfs_mount_options *options, const struct tfs_open_opt
     struct mounting m = {.options = options,
                          .open = open,
                          .save_name = save,
-                         .mountpoint = mountpoint,
+                         .point = {.name = mountpoint, .say = say, .locked = -1},
                          .command = -1,
                          .null = -1,
                          .exit_pipe = {-1, -1}};
