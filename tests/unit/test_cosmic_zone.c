@@ -64,6 +64,19 @@ START_TEST(region_that_could_not_be_read_is_looked_at_again)
 }
 END_TEST
 
+/* A disk may fail for ever: then nothing changes any more. */
+START_TEST(region_that_can_never_be_read_is_looked_at_again_once)
+{
+    make_zone();
+    reads = FAILING;
+    must_open("zone");
+    ck_assert(changed());
+    reload();
+    ck_assert(!changed());
+    reads = WHOLE;
+}
+END_TEST
+
 START_TEST(no_document_holds_the_bytes_of_a_zone)
 {
     make_zone();
@@ -640,6 +653,7 @@ static Suite *zone_suite(void)
     tcase_add_test(shows, zone_shows_the_chunks_of_all_regions);
     tcase_add_loop_test(shows, region_of_which_a_read_is_short_or_interrupted_is_whole, 0, 2);
     tcase_add_test(shows, region_that_could_not_be_read_is_looked_at_again);
+    tcase_add_test(shows, region_that_can_never_be_read_is_looked_at_again_once);
     tcase_add_test(shows, no_document_holds_the_bytes_of_a_zone);
     tcase_add_test(shows, zone_has_a_tile_for_each_region_column);
     tcase_add_test(shows, tile_at_the_end_of_the_world_is_found_by_its_name);

@@ -191,9 +191,17 @@ static bool may_pass(int code)
            code != -ELOOP && code != -EACCES && code != -EPERM;
 }
 
-/* The file of that path as it is now; NULL: there is none. Fails without memory only. */
+/* It is looked at again, once: a disk may fail for ever. */
+static bool is_tried_again(const struct tfs_folder_file *known, int code)
+{
+    return may_pass(code) && (known == NULL || !known->left_out || known->st.st_ino != 0);
+}
+
+/* The file of that path as it is now; NULL: there is none. `known`: as it was read before, or NULL.
+ * Fails without memory only. */
 static int read_file(const struct tfs_save *save, const struct tfs_facts *facts, struct tfs_key key,
-                     char *path, bool decode, struct tfs_folder_file **file, struct tfs_error *err)
+                     char *path, const struct tfs_folder_file *known, bool decode,
+                     struct tfs_folder_file **file, struct tfs_error *err)
 {
     struct tfs_file_handle handle = {.fd = -1};
     struct tfs_folder_file *made = NULL;
@@ -212,8 +220,8 @@ static int read_file(const struct tfs_save *save, const struct tfs_facts *facts,
         tfs_file_writable(path, &why) < 0 && why.code != -ENOMEM)
         refuse(made, why.text, err);
     tfs_file_close(&handle);
-    if (made == NULL && may_pass(why.code))
-        st = (struct stat){0}; /* it is looked at again */
+    if (made == NULL && is_tried_again(known, why.code))
+        st = (struct stat){0};
     if (why.code == -ENOMEM)
         tfs_fail_memory(err);
     else if (made == NULL)
@@ -252,7 +260,7 @@ static void *read_next(void *arg)
         const struct tfs_folder_file *file = r->files->files[i];
         char *path = is_wanted(r, file) ? tfs_folder_file_path(r->save, file->key) : NULL;
         if (path != NULL)
-            read_file(r->save, r->facts, file->key, path, true, &r->read[i], &err);
+            read_file(r->save, r->facts, file->key, path, file, true, &r->read[i], &err);
         else if (is_wanted(r, file))
             tfs_fail_memory(&err);
         free(path);
@@ -315,7 +323,8 @@ static int scan_file(const struct scan *scan, struct tfs_key key, char *path, st
     if (known != NULL && !tfs_folder_is_other(path, &known->st))
         file = tfs_folder_file_ref(known);
     else
-        read_file(scan->save, scan->index->facts, key, path, must_decode(scan, known), &file, err);
+        read_file(scan->save, scan->index->facts, key, path, known, must_decode(scan, known), &file,
+                  err);
     if (err->code < 0 || file == NULL)
         return err->code;
     if (file != known)
