@@ -47,9 +47,17 @@ refused() {
 }
 refused $aside
 rm -r $aside/deleted
+mv $aside kept
+refused kept
+mv kept $aside && rm $aside/.gitignore
 refused $aside
 cp -r $aside kept && rm -rf $aside && mkdir kept/deleted
 refused kept
+
+# A link leads out of it.
+rm -r kept/deleted && mkdir elsewhere && touch elsewhere/0_0_0_0 && ln -s ../elsewhere kept/deleted
+run 0 "import of a tree with a link of that name" import kept save
+says err '1 file taken, 0 added, 0 removed' "takes the edit alone"
 
 # What came twice is not decided here.
 fresh
