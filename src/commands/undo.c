@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/print.h"
+#include "formats/journal.h"
 #include "formats/containers/database/rows.h"
 
 struct undo {
@@ -95,19 +96,31 @@ static enum tfs_status say_done(const struct undo *u)
                                                          : "; once more takes that back");
 }
 
+/* Where that cannot be known: yes. */
+static bool has_journal(const struct undo *u)
+{
+    const struct tfs_save save = {.container = u->container, .path = u->path};
+    char *beside = u->container != NULL ? tfs_journal_beside(&save) : strdup(u->path);
+    struct tfs_error ignored = {0};
+    const bool has = beside == NULL || tfs_journal_find(beside, &ignored) != 0;
+
+    free(beside);
+    return has;
+}
+
 /* Edits that only a journal holds belong to what is undone: whoever opens the save brings them in.
- * What is damaged is put back all the same. */
+ * What is damaged is put back all the same, unless they would be in neither version then. */
 static enum tfs_status settle_journals(const struct undo *u)
 {
     struct tfs_error err = {0};
     struct tfs_save *save;
 
-    if (u->container == NULL || tfs_container_is_database(u->container))
+    if (u->container != NULL && tfs_container_is_database(u->container))
         return TFS_STATUS_DONE;
     u->cli->options.later = true;
     if (tfs_cli_try_open(u->cli, u->name, TFS_LOCK_EXCLUSIVE, &save, &err) == 0)
         tfs_cli_close(u->cli, u->name, save);
-    return err.code == 0 || tfs_status_of(err.code) == TFS_STATUS_BAD
+    return err.code == 0 || (tfs_status_of(err.code) == TFS_STATUS_BAD && !has_journal(u))
                ? TFS_STATUS_DONE
                : tfs_cli_report(u->cli, u->name, &err);
 }

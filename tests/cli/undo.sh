@@ -70,6 +70,20 @@ same save old "--force brings the earlier version back"
 run 0 "redo behind --force" undo save
 same save theirs "what was forced away was kept"
 
+# What waits in a journal would be in neither version.
+for damage in 'truncate -s 20 save' 'truncate -s 0 save'; do
+    fresh
+    $damage
+    cp save damaged
+    echo edits >.save.terrainfs-journal
+    run 1 "--force behind '$damage', with a journal" undo --force save
+    says err 'edits that were accepted wait in its journal .save.terrainfs-journal' "says what waits"
+    same save damaged "nothing is put back"
+    rm .save.terrainfs-journal
+    run 0 "the same without a journal" undo --force save
+    same save old "the earlier version is back"
+done
+
 fresh
 truncate -s 1073741825 save
 run 1 "--force, where what is there cannot be kept" undo --force save
