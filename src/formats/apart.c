@@ -16,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/print.h"
 
@@ -34,12 +33,12 @@ struct tfs_apart {
 /* "NAME.KIND-DATE", NAME cut where the whole would be longer than a file name can be. */
 static void set_name(struct tfs_apart *a, const char *kind, unsigned try)
 {
-    const time_t now = (time_t)tfs_date();
+    const time_t now = time(NULL);
     char date[32], ending[64], more[16] = "";
     struct tm tm;
 
-    localtime_r(&now, &tm);
-    strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
+    if (localtime_r(&now, &tm) == NULL || strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm) == 0)
+        strcpy(date, "00000000-000000");
     if (try > 0)
         snprintf(more, sizeof(more), "-%u", try);
     const int n = snprintf(ending, sizeof(ending), ".%s-%s%s", kind, date, more);
