@@ -615,8 +615,8 @@ START_TEST(reader_sees_an_edit_whose_journal_goes_while_it_is_opened)
 }
 END_TEST
 
-/* Another mount may have it open and rely on it. */
-START_TEST(journal_that_is_damaged_at_its_begin_stays_when_the_save_is_only_read)
+/* A journal whose first record is damaged, with another one behind it. */
+static void leave_damaged(void)
 {
     struct tfs_journal *journal = NULL;
     struct tfs_save *save;
@@ -633,10 +633,53 @@ START_TEST(journal_that_is_damaged_at_its_begin_stays_when_the_save_is_only_read
     tfs_journal_close(journal);
     tfs_save_close(save);
     spoil_journal(56 + 32);
+}
+
+/* Another mount may have it open and rely on it. */
+START_TEST(journal_that_is_damaged_at_its_begin_stays_when_the_save_is_only_read)
+{
+    leave_damaged();
     recover_as(TFS_LOCK_NONE);
     ck_assert_ptr_nonnull(strstr(notice, "damaged at offset 56"));
     ck_assert(has_journal());
     ck_assert_uint_eq(files_beside(), 2);
+}
+END_TEST
+
+START_TEST(journal_that_is_damaged_is_kept_and_the_notice_begins_with_where)
+{
+    char wanted[2 * PATH];
+    glob_t found;
+
+    leave_damaged();
+    recover_as(TFS_LOCK_EXCLUSIVE);
+    ck_assert(!has_journal());
+    snprintf(wanted, sizeof(wanted), "%s.unsaved-*", path);
+    ck_assert_int_eq(glob(wanted, 0, NULL, &found), 0);
+    snprintf(wanted, sizeof(wanted),
+             "the damaged journal is in %s; "
+             "warning: its journal is damaged at offset 56, what follows is not restored",
+             found.gl_pathv[0]);
+    ck_assert_str_eq(notice, wanted);
+    snprintf(wanted, sizeof(wanted), "%s/damaged-journal", found.gl_pathv[0]);
+    ck_assert_int_eq(access(wanted, F_OK), 0);
+    globfree(&found);
+}
+END_TEST
+
+/* That date is for what is in saves: directories with one name for all times would end at the
+ * hundredth. */
+START_TEST(directory_beside_a_save_has_the_date_of_the_clock)
+{
+    char wanted[PATH + 64];
+    glob_t found;
+
+    ck_assert_int_eq(setenv("SOURCE_DATE_EPOCH", "86400", 1), 0);
+    leave_damaged();
+    recover_as(TFS_LOCK_EXCLUSIVE);
+    ck_assert_int_eq(unsetenv("SOURCE_DATE_EPOCH"), 0);
+    snprintf(wanted, sizeof(wanted), "%s.unsaved-1970*", path);
+    ck_assert_int_eq(glob(wanted, 0, NULL, &found), GLOB_NOMATCH);
 }
 END_TEST
 
@@ -874,6 +917,8 @@ static Suite *suite(void)
     }
     tcase_add_test(c, reader_sees_an_edit_whose_journal_goes_while_it_is_opened);
     tcase_add_test(c, journal_that_is_damaged_at_its_begin_stays_when_the_save_is_only_read);
+    tcase_add_test(c, journal_that_is_damaged_is_kept_and_the_notice_begins_with_where);
+    tcase_add_test(c, directory_beside_a_save_has_the_date_of_the_clock);
     tcase_add_test(c, edits_of_a_save_whose_time_lies_in_the_future_are_restored);
     tcase_add_test(c, edits_of_no_time_are_restored);
     tcase_add_test(c, edits_of_a_save_that_is_newer_than_they_are_restored);

@@ -91,7 +91,8 @@ static int find_edits(struct tfs_recovery *r, struct tfs_error *err)
     return 0;
 }
 
-/* `count`: edits that were applied; `directory`: where the others are; NULL: nowhere else. */
+/* `count`: edits that were applied; `directory`: where the others are, or the damaged journal,
+ * which comes before what may be too long; NULL: nowhere else. */
 static void say_found(struct tfs_recovery *r, size_t count, const char *directory)
 {
     const bool written = may_write(r->save);
@@ -100,6 +101,10 @@ static void say_found(struct tfs_recovery *r, size_t count, const char *director
     if (count > 0)
         tfs_recovery_say(r->notice, "%s %s", say_edits(r, count, was, were),
                          written ? "restored from its journal" : "only in its journal yet");
+    if (directory != NULL)
+        tfs_recovery_say(r->notice, "%s in %s",
+                         r->foreign > 0 ? "what was not restored is" : "the damaged journal is",
+                         directory);
     if (r->foreign > 0)
         tfs_recovery_say(r->notice, "warning: %s not %s, for %s",
                          say_edits(r, r->foreign, was, were), written ? "restored" : "shown",
@@ -107,9 +112,7 @@ static void say_found(struct tfs_recovery *r, size_t count, const char *director
     if (r->text.damaged > 0)
         tfs_recovery_say(r->notice,
                          "warning: its journal is damaged at offset %ju, what follows is %s",
-                         (uintmax_t)r->text.damaged, written ? "lost" : "not shown");
-    if (directory != NULL)
-        tfs_recovery_say(r->notice, "what was edited is in %s", directory);
+                         (uintmax_t)r->text.damaged, written ? "not restored" : "not shown");
 }
 
 /* ---- written --------------------------------------------------------------------------------- */
