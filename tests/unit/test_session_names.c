@@ -256,6 +256,10 @@ START_TEST(session_removal_that_is_refused_does_not_hold_up_an_edit)
     ck_assert_int_eq(unlink_path("chunks/1_0_0/part/note.txt"), 0);
     ck_assert_int_eq(put("chunks/1_0_0/text.txt", "new"), 0);
     ck_assert_str_eq(fake_blob(save->doc, 1), "new|?");
+    /* Its name is free, and nothing was said yet. */
+    ck_assert_str_eq(messages, "");
+    ck_assert(!exists("chunks/1_0_0/part/note.txt"));
+    ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), -EBADMSG);
     ck_assert_ptr_nonnull(strstr(messages, "chunks/1_0_0/part/note.txt: this note stays"));
     ck_assert(exists("chunks/1_0_0/part/note.txt"));
     ck_assert_int_eq(sync_directory("chunks/1_0_0/part"), 0);

@@ -117,7 +117,8 @@ static bool goes_with(const struct tfs_edit *edit, const struct tfs_node *self,
                                              tfs_doc_find(tfs_edit_doc(edit), node->key))));
 }
 
-/* The first failure; those that are stored are left in `absent`, for end_absent. */
+/* A failure; those that are stored are left in `absent`, for end_absent. One that cannot be stored
+ * holds no edit of another file up: it waits for its own end, which says why. */
 static int store_all(const struct tfs_branch *branch, struct tfs_edit *edit,
                      const struct tfs_node *self, struct absent *absent)
 {
@@ -134,6 +135,8 @@ static int store_all(const struct tfs_branch *branch, struct tfs_edit *edit,
             absent->nodes[absent->count++] = node;
             continue;
         }
+        if (self != NULL && err.code != -ENOMEM)
+            continue;
         failed = err.code;
         tfs_ops_log_node(branch->session, &err, &node);
         if (!is_passing(failed))
