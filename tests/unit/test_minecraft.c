@@ -89,6 +89,18 @@ static struct tfs_buf column_of(uint32_t slot)
     return nbt;
 }
 
+/* What lies in the file at `at` is another byte. */
+static void damage(size_t at, uint8_t byte)
+{
+    struct tfs_buf file = files_read_file(path());
+
+    tree_files_close(&c);
+    file.data[at] = byte;
+    files_write_file(path(), tfs_buf_span(&file));
+    tfs_buf_release(&file);
+    ck_assert_msg(files_open(&c, path()) == 0, "%s", c.err.text);
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 START_TEST(every_kind_of_blocks_in_every_packing_reads_the_same)
@@ -199,9 +211,9 @@ END_TEST
 
 START_TEST(names_that_are_no_states_are_refused)
 {
-    static const char *const bad[] = {"stone",   "a:",        ":b",           "A:b",
-                                      "a:b[",    "a:b[]",     "a:b[c]",       "a:b[c=]",
-                                      "a:b[=c]", "a:b[c=d]e", "a:b[c=d,c=e]", "a:b c"};
+    static const char *const bad[] = {
+        "stone",   "a:",      ":b",        "A:b",          "a:b[",  "a:b[]",      "a:b[c]",
+        "a:b[c=]", "a:b[=c]", "a:b[c=d]e", "a:b[c=d,c=e]", "a:b c", "a:b[c=d.e]", "a:b[c=d-e]"};
     char text[100];
 
     open_made(_i == 0 ? MINECRAFT_12 : MINECRAFT_18, 2, 1);
@@ -250,7 +262,7 @@ START_TEST(columns_that_nobody_edits_keep_their_bytes_places_and_times)
 END_TEST
 
 /* Blocks that do not become smaller when they are packed. */
-static void put_noise(struct tfs_key key)
+static int put_noise(struct tfs_key key)
 {
     struct tfs_buf text = {0};
     uint32_t random = (uint32_t)key.y + 1;
@@ -261,8 +273,9 @@ static void put_noise(struct tfs_key key)
     for (unsigned i = 0; i < 4096; i++, random = random * 1664525 + 1013904223)
         tfs_buf_printf(&text, "%s%u", i % 16 == 0 ? "\n" : " ", random >> 24);
     tfs_buf_add_text(&text, "\n");
-    ck_assert_int_eq(files_put(&c, key, "blocks.txt", tfs_buf_span(&text)), 0);
+    const int result = files_put(&c, key, "blocks.txt", tfs_buf_span(&text));
     tfs_buf_release(&text);
+    return result;
 }
 
 /* The first column has one sector, behind which one is free. */
@@ -270,10 +283,10 @@ START_TEST(a_column_that_grows_takes_the_first_free_sectors_that_are_enough)
 {
     open_made(MINECRAFT_18, 2, 2);
     struct tfs_buf before = files_read_file(path());
-    put_noise(ground);
+    ck_assert_int_eq(put_noise(ground), 0);
     open_again();
     struct tfs_buf near = files_read_file(path());
-    put_noise(sky);
+    ck_assert_int_eq(put_noise(sky), 0);
     open_again();
     struct tfs_buf far = files_read_file(path());
     const struct tfs_mc_entry entry = tfs_mc_entry_at(tfs_buf_span(&near), 0);
@@ -334,6 +347,155 @@ START_TEST(the_rest_of_a_column_takes_what_is_one_and_nothing_else)
     ck_assert_ptr_nonnull(strstr(c.err.text, "column 0_0 is not finished"));
     tfs_buf_release(&raw);
     tfs_buf_release(&whole);
+}
+END_TEST
+
+/* The place behind the last of these bytes in the buffer; they must be there. */
+static size_t behind_last(const struct tfs_buf *buf, struct tfs_span wanted)
+{
+    const uint8_t *last = NULL;
+    const uint8_t *at = memmem(buf->data, buf->size, wanted.data, wanted.size);
+
+    for (; at != NULL;
+         at = memmem(at + 1, buf->size - (size_t)(at + 1 - buf->data), wanted.data, wanted.size))
+        last = at;
+    ck_assert_ptr_nonnull(last);
+    return (size_t)(last - buf->data) + wanted.size;
+}
+
+static size_t behind_text(const struct tfs_buf *buf, const char *text)
+{
+    return behind_last(buf, tfs_span_of(text));
+}
+
+static void insert(struct tfs_buf *buf, size_t at, struct tfs_span bytes)
+{
+    tfs_buf_resize(buf, buf->size + bytes.size);
+    ck_assert_int_eq(buf->failed, 0);
+    memmove(buf->data + at + bytes.size, buf->data + at, buf->size - bytes.size - at);
+    memcpy(buf->data + at, bytes.data, bytes.size);
+}
+
+/* A tag of so many bytes that are all 0, or that do not become smaller when they are packed. */
+static void insert_bytes(struct tfs_buf *section, const char *name, size_t count, bool noise)
+{
+    struct tfs_buf tag = {0};
+    uint32_t random = 1;
+
+    tfs_mc_nbt_put_head(&tag, TFS_MC_NBT_BYTES, tfs_span_of(name));
+    tfs_buf_u32be(&tag, (uint32_t)count);
+    for (size_t i = 0; i < count; i++, random = random * 1664525 + 1013904223)
+        tfs_buf_u8(&tag, noise ? (uint8_t)(random >> 24) : 0);
+    insert(section, 0, tfs_buf_span(&tag));
+    tfs_buf_release(&tag);
+}
+
+static void refuses(struct tfs_key key, const struct tfs_buf *raw, int code)
+{
+    ck_assert_int_eq(files_put(&c, key, "raw.bin", tfs_buf_span(raw)), code);
+    ck_assert_ptr_nonnull(strstr(c.err.text, "column"));
+}
+
+static const uint8_t stub[] = {1, 0, 1, 'Y', 0, 0};
+
+START_TEST(the_rest_of_a_column_has_a_place_for_each_section)
+{
+    static const uint8_t tag[] = {1, 0, 1, 'A', 0};
+
+    open_made((enum minecraft_game)_i, 2, 1);
+    struct tfs_buf raw = files_get(&c, rest, "raw.bin");
+    const size_t end = behind_last(&raw, (struct tfs_span){stub, sizeof(stub)});
+    raw.data[end - 2] = 5; /* the stub of another section */
+    refuses(rest, &raw, -EBADMSG);
+    raw.data[end - 2] = 0;
+    insert(&raw, end - 1, (struct tfs_span){tag, sizeof(tag)});
+    refuses(rest, &raw, -EBADMSG);
+    tfs_buf_release(&raw);
+}
+END_TEST
+
+/* Values cross from one long to the next up to 1.15. */
+START_TEST(a_version_that_packs_the_sections_otherwise_is_refused)
+{
+    open_made(_i == 0 ? MINECRAFT_13 : MINECRAFT_16, 2, 1);
+    struct tfs_buf raw = files_get(&c, rest, "raw.bin");
+    raw.data[behind_text(&raw, "DataVersion") + 2] = _i == 0 ? 0x7f : 1;
+    refuses(rest, &raw, -EBADMSG);
+    tfs_buf_release(&raw);
+}
+END_TEST
+
+START_TEST(a_section_that_would_read_back_as_another_kind_is_refused)
+{
+    open_made(_i == 0 ? MINECRAFT_13 : MINECRAFT_16, 2, 1);
+    struct tfs_buf raw = files_get(&c, ground, "raw.bin");
+    insert_bytes(&raw, "Blocks", 4096, false);
+    refuses(ground, &raw, -EBADMSG);
+    tfs_buf_release(&raw);
+}
+END_TEST
+
+START_TEST(a_column_that_would_be_too_large_is_refused)
+{
+    open_made(MINECRAFT_18, 2, 1);
+    struct tfs_buf many = files_get(&c, ground, "raw.bin");
+    insert_bytes(&many, "A", 255 * SECTOR, true);
+    refuses(ground, &many, -EFBIG);
+    struct tfs_buf large = files_get(&c, ground, "raw.bin");
+    insert_bytes(&large, "A", TFS_MC_COLUMN_LIMIT, false);
+    refuses(ground, &large, -EFBIG);
+    tfs_buf_release(&many);
+    tfs_buf_release(&large);
+}
+END_TEST
+
+/* Also by blocks, and by what other sections of the column have in the same mount; also in a
+ * folder, where it is the file that says how the column is packed. */
+START_TEST(blocks_that_no_longer_fit_into_a_column_are_refused)
+{
+    const struct minecraft_world world = {.game = MINECRAFT_18, .packing = 2, .columns = 1};
+
+    minecraft_folder(scratch_path("region"), &world);
+    minecraft_file(path(), &world);
+    ck_assert_int_eq(files_open(&c, _i == 0 ? path() : scratch_path("region")), 0);
+    struct tfs_buf raw = files_get(&c, ground, "raw.bin");
+    insert_bytes(&raw, "A", 255 * SECTOR - 3000, true);
+    ck_assert_msg(files_put(&c, ground, "raw.bin", tfs_buf_span(&raw)) == 0, "%s", c.err.text);
+    ck_assert_int_eq(put_noise(sky), -EFBIG);
+    ck_assert_msg(files_commit(&c) == 0, "%s", c.err.text);
+    tfs_buf_release(&raw);
+}
+END_TEST
+
+/* The last tag of that name is called otherwise. */
+static void damage_last(const char *name)
+{
+    struct tfs_buf file = files_read_file(path()), whole = {0};
+
+    tfs_mc_nbt_put_string(&whole, tfs_span_of(name));
+    damage(behind_last(&file, tfs_buf_span(&whole)) - 1, 'X');
+    tfs_buf_release(&file);
+    tfs_buf_release(&whole);
+}
+
+START_TEST(an_edit_beside_a_damaged_section_is_stored_and_heights_are_unknown)
+{
+    const enum minecraft_game game = (enum minecraft_game)_i;
+    const char *map = game == MINECRAFT_12 ? "HeightMap" : "Heightmaps";
+
+    open_made(game, 3, 1);
+    damage_last(game == MINECRAFT_12 ? "Data" : "Name");
+    dig(ground);
+    struct tfs_buf text = files_get(&c, ground, "voxels.csv");
+    open_again();
+    ck_assert(files_shows(&c, ground, "voxels.csv", (char *)text.data));
+    struct tfs_buf nbt = column_of(0);
+    const uint8_t *value = nbt.data + behind_text(&nbt, map);
+    ck_assert_uint_eq(value[0], 0); /* the end of the maps, or a count below 2^24 */
+    for (size_t i = 0; i < 256 && game == MINECRAFT_12; i++)
+        ck_assert_int_eq(memcmp(value + 4 + 4 * i, "\0\0\0", 4), 0);
+    tfs_buf_release(&text);
+    tfs_buf_release(&nbt);
 }
 END_TEST
 
@@ -419,18 +581,6 @@ START_TEST(compounds_nested_deeper_than_the_game_reads_are_damage)
     tfs_buf_release(&left);
 }
 END_TEST
-
-/* What lies in the file at `at` is another byte. */
-static void damage(size_t at, uint8_t byte)
-{
-    struct tfs_buf file = files_read_file(path());
-
-    tree_files_close(&c);
-    file.data[at] = byte;
-    files_write_file(path(), tfs_buf_span(&file));
-    tfs_buf_release(&file);
-    ck_assert_msg(files_open(&c, path()) == 0, "%s", c.err.text);
-}
 
 START_TEST(a_damaged_column_shows_its_bytes_and_the_others_go_on)
 {
@@ -689,6 +839,14 @@ static Suite *minecraft_suite(void)
     tcase_add_loop_test(made, what_follows_from_blocks_is_computed_when_a_column_is_written, 0,
                         MINECRAFT_GAMES);
     tcase_add_loop_test(made, the_rest_of_a_column_takes_what_is_one_and_nothing_else, 0,
+                        MINECRAFT_GAMES);
+    tcase_add_loop_test(made, the_rest_of_a_column_has_a_place_for_each_section, 0,
+                        MINECRAFT_GAMES);
+    tcase_add_loop_test(made, a_version_that_packs_the_sections_otherwise_is_refused, 0, 2);
+    tcase_add_loop_test(made, a_section_that_would_read_back_as_another_kind_is_refused, 0, 2);
+    tcase_add_test(made, a_column_that_would_be_too_large_is_refused);
+    tcase_add_loop_test(made, blocks_that_no_longer_fit_into_a_column_are_refused, 0, 2);
+    tcase_add_loop_test(made, an_edit_beside_a_damaged_section_is_stored_and_heights_are_unknown, 0,
                         MINECRAFT_GAMES);
     tcase_add_loop_test(made, splitting_and_joining_gives_the_column_back, 0, MINECRAFT_GAMES);
     tcase_add_test(made, hostile_nbt_is_damage);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/minecraft/column_write.h"
 #include "formats/minecraft/state.h"
 #include "text/decimal.h"
 
@@ -289,21 +290,20 @@ static void put_numbers(const struct blocks *b, const char *name, unsigned shift
     }
 }
 
-/* block_states, whose palette comes behind its data. One state needs no data. */
-static void put_states(const struct blocks *b, const struct tfs_mc_nbt_tag *tag,
+/* block_states. One state needs no data; data that the section lacked goes in front of the
+ * palette. */
+static void put_states(const struct blocks *b, bool had_data, const struct tfs_mc_nbt_tag *tag,
                        struct tfs_buf *out)
 {
     struct tfs_cursor c = tfs_cursor_init(tag->payload);
     struct tfs_mc_nbt_tag inner;
-    bool data = b->states.count == 1;
 
     tfs_mc_nbt_put_head(out, tag->type, tag->name);
     while (tfs_mc_nbt_next(&c, &inner)) {
         const bool palette = tfs_mc_nbt_is(&inner, "palette", TFS_MC_NBT_LIST);
         const bool longs = tfs_mc_nbt_is(&inner, "data", TFS_MC_NBT_LONGS);
-        if (!data && (palette || longs))
+        if (b->states.count > 1 && (had_data ? longs : palette))
             put_longs(b, TFS_MC_STATES, "data", out);
-        data = data || palette || longs;
         if (palette)
             put_palette(b, "palette", out);
         else if (!longs)
@@ -376,7 +376,7 @@ static bool put_blocks(struct encoding *x, const struct tfs_mc_nbt_tag *tag)
     if (b == NULL)
         return false;
     if (layout == TFS_MC_STATES && tfs_mc_nbt_is(tag, "block_states", TFS_MC_NBT_COMPOUND))
-        return put_states(b, tag, x->out), true;
+        return put_states(b, section_of(x->e->before)->longs.size > 0, tag, x->out), true;
     if (layout == TFS_MC_NUMBERS && tfs_mc_nbt_is(tag, "Blocks", TFS_MC_NBT_BYTES))
         return put_numbers(b, "Blocks", 4, 8, x->out), true;
     if (layout == TFS_MC_NUMBERS && tfs_mc_nbt_is(tag, "Data", TFS_MC_NBT_BYTES))
@@ -446,6 +446,15 @@ static int check_finished(const struct tfs_cells_edit *e, struct tfs_error *err)
     return err->code;
 }
 
+static int put_section(struct tfs_cells_edit *e, struct tfs_span bytes, struct tfs_error *err)
+{
+    const struct tfs_chunk *chunk = &e->before->chunk;
+
+    if (tfs_edit_put_bytes(e->edit, *chunk, bytes, err) < 0)
+        return err->code;
+    return tfs_mc_column_check(e->before->save, tfs_edit_doc(e->edit), chunk->key, err);
+}
+
 static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
 {
     struct tfs_buf bytes = {0};
@@ -459,7 +468,7 @@ static int encode(struct tfs_cells_edit *e, struct tfs_error *err)
         take_blocks(b, e, err);
     }
     if (err->code == 0 && check_finished(e, err) == 0 && encode_section(&x, err) == 0)
-        tfs_edit_put_bytes(e->edit, e->before->chunk, tfs_buf_span(&bytes), err);
+        put_section(e, tfs_buf_span(&bytes), err);
     if (b != NULL)
         blocks_release(b);
     free(b);

@@ -115,13 +115,18 @@ static void put_stub(struct walk *w, int8_t y)
     tfs_buf_u8(w->out, TFS_MC_NBT_END);
 }
 
+const struct tfs_mc_part *tfs_mc_part_at(const struct tfs_mc_parts *parts, int8_t y)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        if (parts->parts[i].y == y)
+            return &parts->parts[i];
+    return NULL;
+}
+
 /* The part that belongs into the place of a stub; NULL: none. */
 static const struct tfs_mc_part *part_of(const struct walk *w, const struct look *look)
 {
-    for (size_t i = 0; look->placed && look->tags == 1 && i < w->parts->count; i++)
-        if (w->parts->parts[i].y == look->y)
-            return &w->parts->parts[i];
-    return NULL;
+    return look->placed && look->tags == 1 ? tfs_mc_part_at(w->parts, look->y) : NULL;
 }
 
 static void take_part(struct walk *w, const struct look *look, struct tfs_span section)

@@ -42,6 +42,9 @@ struct tfs_mc_parts {
     size_t count;
 };
 
+/* The section at that height; NULL: there is none. */
+const struct tfs_mc_part *tfs_mc_part_at(const struct tfs_mc_parts *parts, int8_t y);
+
 /* What follows from blocks. */
 enum tfs_mc_derived {
     TFS_MC_HEIGHTMAPS,   /* from 1.13 on */

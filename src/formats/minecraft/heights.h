@@ -8,7 +8,8 @@
 #include "formats/minecraft/section.h"
 
 /* Turns what followed from the blocks of `before` into what follows from those of `after`, which
- * the same column has now. Payloads may lie in `room`. EBADMSG: a section is damaged. */
+ * the same column has now. Payloads may lie in `room`. Fails for want of memory only: where a
+ * section is damaged, heights are unknown. */
 int tfs_mc_follow(const struct tfs_mc_parts *before, const struct tfs_mc_parts *after,
                   const struct tfs_mc_column *column, struct tfs_mc_follows *follows,
                   struct tfs_buf *room, struct tfs_error *err);

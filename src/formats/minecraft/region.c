@@ -46,7 +46,7 @@ static int32_t region_of(int32_t column)
     return (int32_t)((column - (column & (TFS_MC_REGION_SIDE - 1))) / TFS_MC_REGION_SIDE);
 }
 
-static uint32_t slot_of(struct tfs_key chunk)
+uint32_t tfs_mc_slot_of(struct tfs_key chunk)
 {
     return ((uint32_t)chunk.x & 31) + ((uint32_t)chunk.z & 31) * TFS_MC_REGION_SIDE;
 }
@@ -55,7 +55,7 @@ struct tfs_key tfs_mc_file_of(struct tfs_key chunk, uint32_t *index)
 {
     const int32_t y = chunk.y < LOWEST ? LOWEST : chunk.y > HIGHEST ? HIGHEST : chunk.y;
 
-    *index = slot_of(chunk) * PARTS + (chunk.group == 0 ? (uint32_t)(y - LOWEST) + 1 : 0);
+    *index = tfs_mc_slot_of(chunk) * PARTS + (chunk.group == 0 ? (uint32_t)(y - LOWEST) + 1 : 0);
     return (struct tfs_key){.x = region_of(chunk.x), .z = region_of(chunk.z)};
 }
 
@@ -232,7 +232,8 @@ static int read_column(struct reader *r, uint32_t slot, const struct tfs_mc_stor
     tfs_buf_clear(&r->nbt);
     if (r->overlaps[slot])
         return tfs_fail(err, -EBADMSG, "another column lies in its sectors");
-    if (tfs_mc_stored_unpack(stored, r->limit, &r->nbt, &over, err) < 0 ||
+    const uint64_t left = r->limit - (r->payload.size < r->limit ? r->payload.size : r->limit);
+    if (tfs_mc_stored_unpack(stored, left, &r->nbt, &over, err) < 0 ||
         add_column(r, slot, err) < 0 || !over || r->facts == NULL)
         return err->code;
     return tfs_facts_note(r->facts, err, TFS_NOTE_WARNING,

@@ -25,6 +25,8 @@ bool tfs_mc_region_of_name(const char *name, struct tfs_key *region);
  * back. */
 struct tfs_key tfs_mc_file_of(struct tfs_key chunk, uint32_t *index);
 struct tfs_key tfs_mc_chunk_of(struct tfs_key region, uint32_t index);
+/* The place of its column in the table of the region. */
+uint32_t tfs_mc_slot_of(struct tfs_key chunk);
 
 /* ---- the file -------------------------------------------------------------------------------- */
 

@@ -2,26 +2,19 @@
  * A document and the file that it was read from -> the new file: sectors of columns that changed
  * are placed as the game places them, all other bytes stay (FORMAT.md, section 2).
  *
- * Must not know blocks; what follows from them is computed by heights.c, here, once for each column
- * that changed, whoever changed it.
+ * Must not know blocks, nor what a column holds.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "formats/minecraft/cells.h"
-#include "formats/minecraft/heights.h"
-#include "formats/minecraft/packing.h"
-#include "formats/minecraft/region.h"
+#include "formats/minecraft/column_write.h"
 
-#define HEAD            5 /* bytes in front of a payload */
-#define COUNT_MAX       255
-#define VERSION_ROUNDED 2203 /* the first that takes no sector more than it needs */
-#define Y_LOWEST        (-128)
-#define Y_HIGHEST       127
+#define HEAD 5 /* bytes in front of a payload */
 
 struct writer {
+    struct tfs_save *save;
     const struct tfs_doc *doc;
     const struct tfs_mc_region *region;
     bool changed[TFS_MC_COLUMNS];
@@ -29,9 +22,7 @@ struct writer {
     struct tfs_buf image;
     uint8_t *used; /* sectors, one byte each */
     size_t sectors;
-    /* Of the column being written: */
-    struct tfs_buf was, nbt, packed, room;
-    struct tfs_mc_parts before, after;
+    struct tfs_mc_written column; /* being written */
 };
 
 static int note_change(void *arg, const struct tfs_chunk *before, const struct tfs_chunk *after)
@@ -42,59 +33,8 @@ static int note_change(void *arg, const struct tfs_chunk *before, const struct t
     const struct tfs_key region = tfs_mc_file_of(key, &index);
 
     w->outside = w->outside || tfs_key_compare(region, w->region->key) != 0;
-    w->changed[((uint32_t)key.x & 31) + ((uint32_t)key.z & 31) * TFS_MC_REGION_SIDE] = true;
+    w->changed[tfs_mc_slot_of(key)] = true;
     return 0;
-}
-
-/* ---- a column -------------------------------------------------------------------------------- */
-
-static void find_parts(struct writer *w, struct tfs_key key)
-{
-    w->after.count = 0;
-    for (key.y = Y_LOWEST; key.y <= Y_HIGHEST; key.y++) {
-        const struct tfs_chunk *chunk = tfs_doc_find(w->doc, key);
-        if (chunk != NULL)
-            w->after.parts[w->after.count++] = (struct tfs_mc_part){
-                (int8_t)key.y, tfs_mc_layout_of(chunk), tfs_blob_span(chunk->blob)};
-    }
-}
-
-/* What followed from blocks in the file. */
-static int find_follows(struct writer *w, uint32_t slot, uint8_t *kind,
-                        struct tfs_mc_follows *follows, struct tfs_error *err)
-{
-    const struct tfs_span file = tfs_blob_span(w->region->file);
-    struct tfs_mc_stored stored;
-    struct tfs_mc_column column;
-    struct tfs_buf rest = {0};
-    bool over;
-
-    tfs_buf_clear(&w->was);
-    if (tfs_mc_stored_find(file, tfs_mc_entry_at(file, slot), &stored, err) == 0 &&
-        tfs_mc_stored_unpack(&stored, TFS_MC_COLUMN_LIMIT, &w->was, &over, err) == 0 &&
-        tfs_mc_column_split(tfs_buf_span(&w->was), &rest, &w->before, follows, &column, err) == 0)
-        *kind = stored.kind;
-    tfs_buf_release(&rest);
-    return err->code;
-}
-
-static int make_nbt(struct writer *w, uint32_t slot, struct tfs_key key, uint8_t *kind,
-                    struct tfs_mc_column *column, struct tfs_error *err)
-{
-    const struct tfs_chunk *rest = tfs_doc_find(w->doc, key);
-    struct tfs_mc_follows follows;
-
-    tfs_buf_clear(&w->nbt);
-    tfs_buf_clear(&w->room);
-    if (rest == NULL)
-        return tfs_fail(err, -EINVAL, "there is no column %d_%d", key.x, key.z);
-    key.group = 0;
-    find_parts(w, key);
-    if (find_follows(w, slot, kind, &follows, err) < 0 ||
-        tfs_mc_rest_check(tfs_blob_span(rest->blob), key.x, key.z, column, err) < 0 ||
-        tfs_mc_follow(&w->before, &w->after, column, &follows, &w->room, err) < 0)
-        return err->code;
-    return tfs_mc_column_join(tfs_blob_span(rest->blob), &w->after, &follows, &w->nbt, err);
 }
 
 /* ---- sectors --------------------------------------------------------------------------------- */
@@ -108,7 +48,7 @@ static void mark(struct writer *w, struct tfs_mc_entry entry, bool used)
 /* Room for each column behind all others, if it comes to that. */
 static int open_sectors(struct writer *w, struct tfs_error *err)
 {
-    w->sectors = w->image.size / TFS_MC_SECTOR + 1 + (size_t)TFS_MC_COLUMNS * COUNT_MAX;
+    w->sectors = w->image.size / TFS_MC_SECTOR + 1 + (size_t)TFS_MC_COLUMNS * TFS_MC_COUNT_MAX;
     w->used = calloc(w->sectors, 1);
     if (w->used == NULL)
         return tfs_fail_memory(err);
@@ -129,29 +69,17 @@ static uint32_t find_run(const struct writer *w, uint32_t count)
     return (uint32_t)first;
 }
 
-static uint32_t sectors_for(size_t payload, int32_t version)
-{
-    const size_t size = payload + HEAD;
-
-    return (uint32_t)(size / TFS_MC_SECTOR +
-                      (version < VERSION_ROUNDED || size % TFS_MC_SECTOR > 0));
-}
-
 static void set_u32(struct tfs_buf *image, size_t at, uint32_t value)
 {
     for (int i = 3; i >= 0; i--, value >>= 8)
         image->data[at + (size_t)i] = (uint8_t)value;
 }
 
-static int place(struct writer *w, uint32_t slot, uint8_t kind, int32_t version,
-                 struct tfs_error *err)
+static int place(struct writer *w, uint32_t slot, uint32_t count, struct tfs_error *err)
 {
     struct tfs_mc_entry entry = tfs_mc_entry_at(tfs_buf_span(&w->image), slot);
-    const uint32_t count = sectors_for(w->packed.size, version);
+    const struct tfs_buf *packed = &w->column.packed;
 
-    if (count > COUNT_MAX)
-        return tfs_fail(err, -EFBIG, "a column needs %u sectors, a region has room for %d", count,
-                        COUNT_MAX);
     if (entry.count != count) {
         mark(w, entry, false);
         entry = (struct tfs_mc_entry){find_run(w, count), count};
@@ -163,9 +91,9 @@ static int place(struct writer *w, uint32_t slot, uint8_t kind, int32_t version,
         tfs_buf_resize(&w->image, end);
     if (tfs_buf_check(&w->image, err) < 0)
         return err->code;
-    set_u32(&w->image, begin, (uint32_t)w->packed.size + 1);
-    w->image.data[begin + 4] = kind;
-    memcpy(w->image.data + begin + HEAD, w->packed.data, w->packed.size);
+    set_u32(&w->image, begin, (uint32_t)packed->size + 1);
+    w->image.data[begin + 4] = w->column.kind;
+    memcpy(w->image.data + begin + HEAD, packed->data, packed->size);
     set_u32(&w->image, (size_t)4 * slot, entry.first << 8 | count);
     set_u32(&w->image, TFS_MC_SECTOR + (size_t)4 * slot, (uint32_t)tfs_date());
     return 0;
@@ -179,13 +107,13 @@ static int write_column(struct writer *w, uint32_t slot, struct tfs_error *err)
     const struct tfs_key key = {.group = TFS_GROUP_COLUMNS,
                                 .x = region.x * TFS_MC_REGION_SIDE + (int32_t)(slot & 31),
                                 .z = region.z * TFS_MC_REGION_SIDE + (int32_t)(slot >> 5)};
-    struct tfs_mc_column column;
-    uint8_t kind = TFS_MC_ZLIB;
+    const struct tfs_span file = tfs_blob_span(w->region->file);
+    const struct tfs_mc_entry entry = tfs_mc_entry_at(file, slot);
+    uint32_t count;
 
-    tfs_buf_clear(&w->packed);
-    if (make_nbt(w, slot, key, &kind, &column, err) == 0 &&
-        tfs_mc_pack_payload(kind, tfs_buf_span(&w->nbt), &w->packed, err) == 0)
-        place(w, slot, kind, column.version, err);
+    if (tfs_mc_written_make(&w->column, w->save, w->doc, key, file, entry, err) == 0 &&
+        tfs_mc_written_pack(&w->column, &count, err) == 0)
+        place(w, slot, count, err);
     return err->code;
 }
 
@@ -209,16 +137,14 @@ int tfs_mc_region_encode(struct tfs_save *save, const struct tfs_doc *doc, struc
 
     if (w == NULL)
         return tfs_fail_memory(err);
+    w->save = save;
     w->doc = doc;
     w->region = tfs_mc_region_of(save->doc->facts);
     tfs_doc_diff(save->doc, doc, note_change, w);
     if (write_columns(w, err) == 0)
         tfs_sink_span(sink, tfs_buf_span(&w->image), err);
     tfs_buf_release(&w->image);
-    tfs_buf_release(&w->was);
-    tfs_buf_release(&w->nbt);
-    tfs_buf_release(&w->packed);
-    tfs_buf_release(&w->room);
+    tfs_mc_written_release(&w->column);
     free(w->used);
     free(w);
     return err->code;

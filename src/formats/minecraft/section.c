@@ -67,7 +67,7 @@ static void unpack_aligned(size_t count, unsigned bits, const uint8_t *longs, ui
     }
 }
 
-static void unpack(struct tfs_mc_packing packing, unsigned bits, const uint8_t *longs,
+void tfs_mc_unpack(struct tfs_mc_packing packing, unsigned bits, const uint8_t *longs,
                    uint32_t *values)
 {
     (packing.straddled ? unpack_straddled : unpack_aligned)(packing.count, bits, longs, values);
@@ -238,7 +238,7 @@ int tfs_mc_section_values(const struct tfs_mc_section *section, uint32_t values[
     if (bits == 0)
         return tfs_fail(err, -EBADMSG, "%zu longs do not hold blocks of %u states",
                         section->longs.size / LONG, count);
-    unpack(packing, bits, section->longs.data, values);
+    tfs_mc_unpack(packing, bits, section->longs.data, values);
     for (size_t i = 0; i < TFS_MC_VOXELS; i++)
         high = values[i] > high ? values[i] : high;
     return high < count

@@ -45,6 +45,8 @@ size_t tfs_mc_packed_size(struct tfs_mc_packing packing, unsigned bits);
 unsigned tfs_mc_packed_bits(struct tfs_mc_packing packing, size_t size, unsigned least);
 void tfs_mc_pack(struct tfs_mc_packing packing, unsigned bits, const uint32_t *values,
                  struct tfs_buf *out);
+void tfs_mc_unpack(struct tfs_mc_packing packing, unsigned bits, const uint8_t *longs,
+                   uint32_t *values);
 
 struct tfs_mc_packing tfs_mc_block_packing(enum tfs_mc_layout layout);
 /* The bits of values below `count` in a section. */

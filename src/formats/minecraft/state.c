@@ -113,7 +113,7 @@ static bool is_legal(const struct state *s)
     if (!take_until(&path, ':', &space) || !has_only(space, ".-") || !has_only(path, ".-/"))
         return false;
     for (size_t i = 0; i < s->count; i++) {
-        if (!has_only(s->properties[i].key, "") || !has_only(s->properties[i].value, ".-"))
+        if (!has_only(s->properties[i].key, "") || !has_only(s->properties[i].value, ""))
             return false;
         for (size_t k = 0; k < i; k++)
             if (tfs_span_equal(s->properties[k].key, s->properties[i].key))

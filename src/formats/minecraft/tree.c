@@ -7,6 +7,7 @@
 
 #include "formats/containers/folder.h"
 #include "formats/minecraft/cells.h"
+#include "formats/minecraft/column_write.h"
 #include "formats/minecraft/minecraft.h"
 #include "formats/minecraft/region.h"
 #include "formats/views/arrays/array.h"
@@ -37,6 +38,18 @@ static void add_lines(struct tfs_buf *out, struct tfs_save *save, const struct t
 
 static const struct tfs_lens info_lens = TFS_INFO_LENS(add_lines);
 
+/* ---- raw.bin --------------------------------------------------------------------------------- */
+
+static int raw_put(struct tfs_save *save, struct tfs_edit *edit, struct tfs_at at,
+                   struct tfs_span text, struct tfs_put *put, struct tfs_error *err)
+{
+    if (tfs_raw_lens.put(save, edit, at, text, put, err) < 0 || !edit->changed)
+        return err->code;
+    return tfs_mc_column_check(save, tfs_edit_doc(edit), at.key, err);
+}
+
+static const struct tfs_lens raw_lens = {.get = tfs_raw_get, .put = raw_put, .size = tfs_raw_size};
+
 /* ---- the files ------------------------------------------------------------------------------- */
 
 enum chunk_file {
@@ -51,7 +64,7 @@ enum chunk_file {
 };
 
 static const struct tfs_file chunk_files[CHUNK_FILES] = {
-    [CHUNK_RAW] = TFS_RAW_FILE(&tfs_raw_lens),
+    [CHUNK_RAW] = TFS_RAW_FILE(&raw_lens),
     [CHUNK_VOXELS] = TFS_VOXELS_FILE(&tfs_cells_table_lens),
     [CHUNK_PALETTE] = {.path = "palette.txt",
                        .flags = TFS_FILE_RENAMES,
@@ -100,7 +113,7 @@ static const struct tfs_file root_files[ROOT_FILES] = {
 static const struct tfs_file column_files[] = {
     {.path = "raw.bin",
      .flags = TFS_FILE_RAW | TFS_FILE_APART,
-     .lens = &tfs_raw_lens,
+     .lens = &raw_lens,
      .views = TFS_VIEWS_RAW | TFS_VIEWS_VOXELS | TFS_VIEWS_GRIDS},
 };
 
