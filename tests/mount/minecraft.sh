@@ -76,9 +76,37 @@ whole_trees() {
     same bytes "$("$TFS_BIN" cat "$S" chunks/-32_0_0/voxels.csv | md5sum)" "$(md5sum <"$D/tree/chunks/-32_0_0/voxels.csv")"
 }
 
+# in_game WORLD COMMAND...: while another process holds the lock of that world.
+in_game() {
+    "$PYTHON" -S -c '
+import fcntl, subprocess, sys
+with open(sys.argv[1] + "/session.lock", "w") as lock:
+    fcntl.lockf(lock, fcntl.LOCK_EX)
+    sys.exit(subprocess.call(sys.argv[2:]))' "$@"
+}
+
+worlds_in_use() {
+    local place save
+    for place in region DIM-1/region dimensions/NS/NAME/region; do
+        mkdir -p "$D/world/$place"
+        cp "$S"/* "$D/world/$place"
+        for save in "$D/world/$place" "$D/world/$place/r.0.0.mca"; do
+            "$TFS_BIN" cat "$save" chunks/0_0_0/voxels.csv | sed 2d >"$D/text"
+            wants_not in_game "$D/world" "$TFS_BIN" put "$save" chunks/0_0_0/voxels.csv <"$D/text" 2>"$D/said"
+            want grep -q 'the game has this world open' "$D/said"
+            want cmp "$D/world/$place/r.0.0.mca" "$S/r.0.0.mca"
+        done
+    done
+    in_game "$D/world" "$TFS_BIN" info "$D/world/region" | grep -q 'the game has this world open' || note info
+    want test -s "$D/text"
+    want "$TFS_BIN" put "$D/world/region" chunks/0_0_0/voxels.csv <"$D/text"
+    wants_not cmp -s "$D/world/region/r.0.0.mca" "$S/r.0.0.mca"
+}
+
 try 'columns are beside chunks, each with what no chunk says' columns_beside_chunks
 try 'edits of chunks and of columns meet in one file' edits_in_one_column
 try 'two who build in one column do not meet' two_builders
 try 'chunks and columns come from the game' what_cannot_be_made
 try 'trees are exported and imported' whole_trees
+try 'a world that the game has open is read-only' worlds_in_use
 finish

@@ -6,15 +6,19 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/print.h"
 #include "formats/containers/folder.h"
 #include "formats/containers/several_saves.h"
 #include "formats/minecraft/minecraft.h"
 #include "formats/minecraft/region.h"
 
 #define FOLDER "region"
+#define LOCK   "session.lock" /* of a world */
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -106,6 +110,55 @@ static const struct tfs_folder_kind kind = {.file = &tfs_mc_region_container,
                                             .blank = blank,
                                             .order = order};
 
+/* ---- a game that runs ------------------------------------------------------------------------ */
+
+/* 1: another process holds the lock of the world that is in this folder; -1: there is no world. */
+static int world_is_open(const char *folder, struct tfs_error *err)
+{
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    int result = -1;
+    char *path;
+
+    if (tfs_print(&path, "%s/" LOCK, folder) < 0)
+        return tfs_fail_memory(err), -1;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    free(path);
+    if (fd >= 0) {
+        result = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
+        close(fd);
+    }
+    return result;
+}
+
+/* The world is the nearest folder above that has a lock: WORLD/region, WORLD/DIM-1/region,
+ * WORLD/dimensions/NS/NAME/region. */
+static bool game_has_it(const char *path, struct tfs_error *err)
+{
+    char *folder = strdup(path), *slash = folder;
+    int is_open = -1;
+
+    if (folder == NULL)
+        tfs_fail_memory(err);
+    while (err->code == 0 && is_open < 0 && (slash = strrchr(folder, '/')) != NULL) {
+        *slash = '\0';
+        is_open = world_is_open(folder, err);
+    }
+    free(folder);
+    return is_open > 0;
+}
+
+static int folder_open(struct tfs_save *save, struct tfs_error *err)
+{
+    const bool open = game_has_it(save->path, err);
+    struct tfs_error why = {0};
+
+    if (err->code < 0 || tfs_folder_open(save, err) < 0 || !open || save->read_only != NULL)
+        return err->code;
+    tfs_fail(&why, -EROFS, "the game has this world open");
+    tfs_save_set_read_only(save, &why);
+    return 0;
+}
+
 /* ---- the container --------------------------------------------------------------------------- */
 
 static int folder_probe(const struct tfs_probe *probe)
@@ -144,7 +197,7 @@ const struct tfs_container tfs_mc_folder_container = {
     .tree = &tfs_mc_tree,
     .probe = folder_probe,
     .saves = find_folder,
-    TFS_FOLDER_FUNCTIONS(tfs_folder_open, tfs_folder_close),
+    TFS_FOLDER_FUNCTIONS(folder_open, tfs_folder_close),
     .journal = &journal,
     .files = &kind,
 };
