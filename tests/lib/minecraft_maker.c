@@ -176,12 +176,13 @@ static void section(struct tfs_buf *out, enum minecraft_game game, int y)
 }
 
 /* The lowest free y of each stack. */
-static void heights(struct tfs_buf *out, enum minecraft_game game)
+static void heights(struct tfs_buf *out, const struct minecraft_world *w)
 {
+    const enum minecraft_game game = w->game;
     uint32_t values[256];
 
     for (size_t i = 0; i < 256; i++)
-        values[i] = i == 300 - 256 ? 2 : 1;
+        values[i] = (i == 300 - 256 ? 2 : 1) + 16 * w->below;
     if (game == MINECRAFT_12) {
         tag(out, INTS, "HeightMap");
         u32(out, 256);
@@ -214,9 +215,9 @@ static void contents(struct tfs_buf *out, const struct minecraft_world *w, int32
     text(out, "Status", w->status != NULL ? w->status : new ? "minecraft:full" : "full");
     number(out, "zPos", z);
     if (new)
-        number(out, "yPos", 0);
+        number(out, "yPos", -(int32_t)w->below);
     byte(out, w->game == MINECRAFT_12 ? "LightPopulated" : "isLightOn", 1);
-    heights(out, w->game);
+    heights(out, w);
     number(out, "xPos", x);
     sections(out, w->game, new ? "sections" : "Sections");
 }

@@ -19,6 +19,7 @@ struct minecraft_world {
     uint8_t packing;    /* 1 gzip, 2 zlib, 3 stored, 4 LZ4 */
     unsigned columns;   /* from 0, 0 of the region on, along x */
     const char *status; /* NULL: finished */
+    unsigned below;     /* sections that the world has below 0 */
 };
 
 /* Appends the NBT of a column. */

@@ -15,6 +15,7 @@
 #include "formats/minecraft/column.h"
 #include "formats/minecraft/packing.h"
 #include "formats/minecraft/region.h"
+#include "formats/minecraft/section.h"
 #include "formats/minecraft/state.h"
 #include "fs/tree/tree.h"
 #include "sanitized.h"
@@ -99,6 +100,24 @@ static void damage(size_t at, uint8_t byte)
     files_write_file(path(), tfs_buf_span(&file));
     tfs_buf_release(&file);
     ck_assert_msg(files_open(&c, path()) == 0, "%s", c.err.text);
+}
+
+/* The place behind the last of these bytes in the buffer; they must be there. */
+static size_t behind_last(const struct tfs_buf *buf, struct tfs_span wanted)
+{
+    const uint8_t *last = NULL;
+    const uint8_t *at = memmem(buf->data, buf->size, wanted.data, wanted.size);
+
+    for (; at != NULL;
+         at = memmem(at + 1, buf->size - (size_t)(at + 1 - buf->data), wanted.data, wanted.size))
+        last = at;
+    ck_assert_ptr_nonnull(last);
+    return (size_t)(last - buf->data) + wanted.size;
+}
+
+static size_t behind_text(const struct tfs_buf *buf, const char *text)
+{
+    return behind_last(buf, tfs_span_of(text));
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -332,6 +351,103 @@ START_TEST(what_follows_from_blocks_is_computed_when_a_column_is_written)
 }
 END_TEST
 
+/* ---- heightmaps ------------------------------------------------------------------------------ */
+
+/* A map that the column has now; false: it is not there. */
+static bool map_of_column(enum minecraft_game game, const char *name, uint32_t values[256])
+{
+    const struct tfs_mc_packing packing = {256, game == MINECRAFT_13};
+    struct tfs_buf nbt = column_of(0), tag = {0};
+
+    tfs_mc_nbt_put_head(&tag, TFS_MC_NBT_LONGS, tfs_span_of(name));
+    const uint8_t *at = memmem(nbt.data, nbt.size, tag.data, tag.size);
+    if (at != NULL)
+        tfs_mc_unpack(packing, 9, at + tag.size + 4, values);
+    tfs_buf_release(&nbt);
+    tfs_buf_release(&tag);
+    return at != NULL;
+}
+
+/* The same blocks, and another one. */
+static void add_block(struct tfs_key key, const char *line)
+{
+    struct tfs_buf text = files_get(&c, key, "voxels.csv");
+
+    tfs_buf_add_text(&text, line);
+    ck_assert_int_eq(files_put(&c, key, "voxels.csv", tfs_buf_span(&text)), 0);
+    tfs_buf_release(&text);
+}
+
+/* The log is the top of the stack 12, 2: stone below it reaches no map. */
+START_TEST(a_map_goes_when_a_block_changes_at_its_top_though_the_surface_stays)
+{
+    const enum minecraft_game game = (enum minecraft_game)_i;
+    uint32_t values[256];
+
+    open_made(game, 3, 1);
+    add_block(ground, "12,0,2,a:b\n");
+    open_again();
+    ck_assert(map_of_column(game, "MOTION_BLOCKING", values));
+    ck_assert_uint_eq(values[44], 2);
+    add_block(ground, "11,0,2,a:b\n");
+    open_again();
+    ck_assert(!map_of_column(game, "MOTION_BLOCKING", values));
+    ck_assert(map_of_column(game, "WORLD_SURFACE", values));
+    ck_assert_uint_eq(values[43], 1);
+    ck_assert_uint_eq(values[44], 2);
+}
+END_TEST
+
+/* Before 1.18 no column says where its world begins: the map does. */
+START_TEST(the_surface_is_counted_from_the_bottom_of_the_world)
+{
+    const struct minecraft_world world = {
+        .game = (enum minecraft_game)_i, .packing = 3, .columns = 1, .below = 4};
+    uint32_t values[256];
+
+    minecraft_file(path(), &world);
+    ck_assert_int_eq(files_open(&c, path()), 0);
+    add_block(ground, "3,9,0,a:b\n");
+    open_again();
+    ck_assert(map_of_column(world.game, "WORLD_SURFACE", values));
+    ck_assert_uint_eq(values[3], 64 + 10);
+    ck_assert_uint_eq(values[2], 64 + 1);
+    ck_assert_uint_eq(values[44], 64 + 2);
+}
+END_TEST
+
+START_TEST(a_surface_whose_stacks_disagree_about_the_bottom_goes)
+{
+    uint32_t values[256];
+    struct tfs_buf file;
+
+    open_made(MINECRAFT_16, 3, 1);
+    file = files_read_file(path());
+    damage(behind_text(&file, "WORLD_SURFACE") + 4 + 7, 7);
+    add_block(ground, "3,9,0,a:b\n");
+    open_again();
+    ck_assert(!map_of_column(MINECRAFT_16, "WORLD_SURFACE", values));
+    tfs_buf_release(&file);
+}
+END_TEST
+
+START_TEST(a_bottom_that_no_world_has_leaves_no_surface)
+{
+    uint32_t values[256];
+    struct tfs_buf file;
+
+    open_made(MINECRAFT_18, 3, 1);
+    file = files_read_file(path());
+    damage(behind_text(&file, "yPos"), _i == 0 ? 0x7f : 0x80);
+    add_block(ground, "3,9,0,a:b\n");
+    open_again();
+    ck_assert(!map_of_column(MINECRAFT_18, "WORLD_SURFACE", values));
+    tfs_buf_release(&file);
+}
+END_TEST
+
+/* ---- the rest of a column -------------------------------------------------------------------- */
+
 START_TEST(the_rest_of_a_column_takes_what_is_one_and_nothing_else)
 {
     open_made((enum minecraft_game)_i, 2, 1);
@@ -349,24 +465,6 @@ START_TEST(the_rest_of_a_column_takes_what_is_one_and_nothing_else)
     tfs_buf_release(&whole);
 }
 END_TEST
-
-/* The place behind the last of these bytes in the buffer; they must be there. */
-static size_t behind_last(const struct tfs_buf *buf, struct tfs_span wanted)
-{
-    const uint8_t *last = NULL;
-    const uint8_t *at = memmem(buf->data, buf->size, wanted.data, wanted.size);
-
-    for (; at != NULL;
-         at = memmem(at + 1, buf->size - (size_t)(at + 1 - buf->data), wanted.data, wanted.size))
-        last = at;
-    ck_assert_ptr_nonnull(last);
-    return (size_t)(last - buf->data) + wanted.size;
-}
-
-static size_t behind_text(const struct tfs_buf *buf, const char *text)
-{
-    return behind_last(buf, tfs_span_of(text));
-}
 
 static void insert(struct tfs_buf *buf, size_t at, struct tfs_span bytes)
 {
@@ -397,6 +495,26 @@ static void refuses(struct tfs_key key, const struct tfs_buf *raw, int code)
 }
 
 static const uint8_t stub[] = {1, 0, 1, 'Y', 0, 0};
+
+START_TEST(data_stays_behind_a_palette_that_is_stored_in_front_of_it)
+{
+    open_made(MINECRAFT_18, 2, 1);
+    struct tfs_buf raw = files_get(&c, ground, "raw.bin"), data = {0};
+    const size_t begin = behind_text(&raw, "data") - 7, size = 7 + 4 + 2048;
+    const size_t end = behind_text(&raw, "biomes") - 10; /* of block_states */
+    tfs_buf_add(&data, raw.data + begin, size);
+    memmove(raw.data + begin, raw.data + begin + size, end - begin - size);
+    memcpy(raw.data + end - size, data.data, size);
+    ck_assert_msg(files_put(&c, ground, "raw.bin", tfs_buf_span(&raw)) == 0, "%s", c.err.text);
+    dig(ground);
+    struct tfs_buf dug = files_get(&c, ground, "raw.bin");
+    ck_assert_uint_eq(dug.size, raw.size);
+    ck_assert_uint_eq(behind_text(&dug, "data"), behind_text(&raw, "data"));
+    tfs_buf_release(&raw);
+    tfs_buf_release(&data);
+    tfs_buf_release(&dug);
+}
+END_TEST
 
 START_TEST(the_rest_of_a_column_has_a_place_for_each_section)
 {
@@ -642,6 +760,22 @@ START_TEST(columns_in_the_same_sectors_are_damaged_both)
 }
 END_TEST
 
+START_TEST(the_limit_is_one_of_all_columns_together)
+{
+    struct tfs_blob *file, *whole, *part;
+
+    open_made(MINECRAFT_18, 2, 3);
+    struct tfs_buf bytes = files_read_file(path());
+    ck_assert_int_eq(tfs_blob_take(&bytes, &file, &c.err), 0);
+    ck_assert_int_eq(tfs_mc_region_payload(file, 0, &whole, &c.err), 0);
+    ck_assert_int_eq(tfs_mc_region_payload(file, whole->size / 2, &part, &c.err), 0);
+    ck_assert_uint_le(part->size, whole->size / 2 + 2 * SECTOR);
+    tfs_blob_unref(file);
+    tfs_blob_unref(whole);
+    tfs_blob_unref(part);
+}
+END_TEST
+
 START_TEST(files_that_are_too_short_are_refused_but_for_empty_ones)
 {
     static const uint8_t zeros[8191];
@@ -670,6 +804,34 @@ START_TEST(a_region_of_a_region_folder_means_the_folder_and_shows_itself)
     ck_assert_str_eq(c.save->container->name, "region folder");
     ck_assert_uint_eq(tfs_doc_group_count(c.doc, TFS_GROUP_COLUMNS), 1);
     ck_assert_ptr_nonnull(tfs_doc_find(c.doc, (struct tfs_key){TFS_GROUP_COLUMNS, -32, 0, 0}));
+}
+END_TEST
+
+START_TEST(a_misplaced_column_leaves_the_others_of_its_region_readable)
+{
+    const struct minecraft_world world = {.game = MINECRAFT_18, .packing = 3, .columns = 2};
+    const struct tfs_key other = {TFS_GROUP_COLUMNS, -31, 0, 0};
+
+    minecraft_folder(scratch_path("region"), &world);
+    ck_assert_int_eq(files_open(&c, scratch_path("region")), 0);
+    struct tfs_buf before = files_get(&c, other, "raw.bin");
+    tree_files_close(&c);
+    struct tfs_buf file = files_read_file(scratch_path("region/r.-1.0.mca"));
+    uint8_t *at = memmem(file.data, file.size, "xPos", 4);
+    memset(at + 4, 0, 4);
+    files_write_file(scratch_path("region/r.-1.0.mca"), tfs_buf_span(&file));
+    ck_assert_int_eq(files_open(&c, scratch_path("region")), 0);
+    const struct tfs_chunk *misplaced =
+        tfs_doc_find(c.doc, (struct tfs_key){TFS_GROUP_COLUMNS, -32, 0, 0});
+    ck_assert(misplaced != NULL && (misplaced->flags & TFS_CHUNK_DAMAGED) != 0);
+    ck_assert_ptr_null(tfs_doc_find(c.doc, (struct tfs_key){0, -32, 0, 0}));
+    struct tfs_buf after = files_get(&c, other, "raw.bin");
+    ck_assert(tfs_span_equal(tfs_buf_span(&before), tfs_buf_span(&after)));
+    ck_assert(files_holds(&c, (struct tfs_key){0, -31, 0, 0}, "voxels.csv",
+                          "-496,0,0,minecraft:stone\n"));
+    tfs_buf_release(&before);
+    tfs_buf_release(&after);
+    tfs_buf_release(&file);
 }
 END_TEST
 
@@ -840,6 +1002,15 @@ static Suite *minecraft_suite(void)
                         MINECRAFT_GAMES);
     tcase_add_loop_test(made, the_rest_of_a_column_takes_what_is_one_and_nothing_else, 0,
                         MINECRAFT_GAMES);
+    tcase_add_test(made, data_stays_behind_a_palette_that_is_stored_in_front_of_it);
+    tcase_add_loop_test(made, a_map_goes_when_a_block_changes_at_its_top_though_the_surface_stays,
+                        MINECRAFT_13, MINECRAFT_GAMES);
+    tcase_add_loop_test(made, the_surface_is_counted_from_the_bottom_of_the_world, MINECRAFT_16,
+                        MINECRAFT_GAMES);
+    tcase_add_test(made, a_surface_whose_stacks_disagree_about_the_bottom_goes);
+    tcase_add_loop_test(made, a_bottom_that_no_world_has_leaves_no_surface, 0, 2);
+    tcase_add_test(made, the_limit_is_one_of_all_columns_together);
+    tcase_add_test(made, a_misplaced_column_leaves_the_others_of_its_region_readable);
     tcase_add_loop_test(made, the_rest_of_a_column_has_a_place_for_each_section, 0,
                         MINECRAFT_GAMES);
     tcase_add_loop_test(made, a_version_that_packs_the_sections_otherwise_is_refused, 0, 2);

@@ -205,20 +205,41 @@ static int take_facts(struct reader *r, uint32_t slot, const struct tfs_mc_colum
     return 0;
 }
 
+/* One of another place is damaged: its rest is all that is shown. Its bytes are in the payload
+ * whole, for who makes that alone does not know the place of the file. */
+static int hide_misplaced(struct reader *r, uint32_t slot, size_t first, const char *why,
+                          struct tfs_error *err)
+{
+    const struct tfs_key key = key_at(r, slot);
+
+    r->count = first + 1;
+    r->items[first].flags = TFS_CHUNK_DAMAGED;
+    return tfs_facts_note(r->facts, err, TFS_NOTE_DAMAGED, "column %d_%d: %s", key.x, key.z, why);
+}
+
+static int add_items(struct reader *r, uint32_t slot, struct tfs_span rest, struct tfs_error *err)
+{
+    add_item(r, slot * PARTS, 0, rest, err);
+    for (size_t i = 0; i < r->parts.count && err->code == 0; i++) {
+        const struct tfs_mc_part *part = &r->parts.parts[i];
+        add_item(r, slot * PARTS + (uint32_t)(part->y - LOWEST) + 1, part->layout, part->bytes,
+                 err);
+    }
+    return err->code;
+}
+
 static int add_column(struct reader *r, uint32_t slot, struct tfs_error *err)
 {
+    const size_t first = r->count;
     struct tfs_mc_follows follows;
     struct tfs_mc_column column;
     struct tfs_buf rest = {0};
+    struct tfs_error why = {0};
 
     if (tfs_mc_column_split(tfs_buf_span(&r->nbt), &rest, &r->parts, &follows, &column, err) == 0 &&
-        take_facts(r, slot, &column, err) == 0 &&
-        add_item(r, slot * PARTS, 0, tfs_buf_span(&rest), err) == 0)
-        for (size_t i = 0; i < r->parts.count && err->code == 0; i++) {
-            const struct tfs_mc_part *part = &r->parts.parts[i];
-            add_item(r, slot * PARTS + (uint32_t)(part->y - LOWEST) + 1, part->layout, part->bytes,
-                     err);
-        }
+        add_items(r, slot, tfs_buf_span(&rest), err) == 0 && r->facts != NULL &&
+        take_facts(r, slot, &column, &why) < 0)
+        hide_misplaced(r, slot, first, why.text, err);
     tfs_buf_release(&rest);
     return err->code;
 }
