@@ -8,9 +8,8 @@
 #include "formats/minecraft/column_write.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "formats/containers/folder.h"
 #include "formats/minecraft/cells.h"
@@ -21,7 +20,7 @@
 #define VERSION_ROUNDED 2203 /* the first that takes no sector more than it needs */
 #define Y_LOWEST        (-128)
 #define Y_HIGHEST       127
-/* No payload is larger than NBT of so many bytes by as much as the sectors leave. */
+/* NBT of so many bytes fits into the sectors however badly it packs. */
 #define SURE_TO_FIT ((size_t)1000 * 1000)
 
 /* ---- NBT ------------------------------------------------------------------------------------- */
@@ -158,28 +157,41 @@ void tfs_mc_written_release(struct tfs_mc_written *w)
 
 /* ---- before a commit ------------------------------------------------------------------------- */
 
-/* Sectors of the column on disk, where the document's facts have no file. */
+static int read_at(const struct tfs_file_handle *file, uint64_t offset, size_t size,
+                   struct tfs_buf *out, struct tfs_error *err)
+{
+    uint8_t *to = tfs_buf_reserve(out, size);
+    const ssize_t got = to == NULL ? 0 : tfs_file_read_at(file->fd, offset, to, size);
+
+    if (got < 0)
+        return tfs_fail(err, (int)got, "its region cannot be read: %s", strerror((int)-got));
+    out->size += (size_t)got;
+    return tfs_buf_check(out, err);
+}
+
+/* The sectors of the column in a file of the folder. */
 static int read_sectors(struct tfs_save *save, struct tfs_key region, uint32_t slot,
                         struct tfs_buf *sectors, struct tfs_error *err)
 {
     char *path = tfs_folder_file_path(save, region);
-    uint8_t head[4] = {0}, *to;
+    struct tfs_file_handle file = {.fd = -1};
+    struct tfs_buf head = {0};
 
     if (path == NULL)
         return tfs_fail_memory(err);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (tfs_file_open(path, false, &file, err) == -ENOENT) {
+        tfs_error_reset(err);
+        tfs_fail(err, -ESTALE, "its region was removed by another program since it was read");
+    }
+    if (err->code == 0 && read_at(&file, (uint64_t)4 * slot, 4, &head, err) == 0) {
+        const struct tfs_mc_entry entry = tfs_mc_entry_at(tfs_buf_span(&head), 0);
+        read_at(&file, (uint64_t)entry.first * TFS_MC_SECTOR, (size_t)entry.count * TFS_MC_SECTOR,
+                sectors, err);
+    }
+    tfs_file_close(&file);
+    tfs_buf_release(&head);
     free(path);
-    if (fd < 0)
-        return tfs_fail(err, -ESTALE, "its region cannot be read now");
-    tfs_file_read_at(fd, (uint64_t)4 * slot, head, sizeof(head));
-    const struct tfs_mc_entry entry = tfs_mc_entry_at((struct tfs_span){head, sizeof(head)}, 0);
-    const size_t size = (size_t)entry.count * TFS_MC_SECTOR;
-    to = tfs_buf_reserve(sectors, size);
-    const ssize_t got =
-        to == NULL ? 0 : tfs_file_read_at(fd, (uint64_t)entry.first * TFS_MC_SECTOR, to, size);
-    sectors->size = got > 0 ? (size_t)got : 0;
-    close(fd);
-    return tfs_buf_check(sectors, err);
+    return err->code;
 }
 
 static int check_column(struct tfs_mc_written *w, struct tfs_save *save, const struct tfs_doc *doc,
