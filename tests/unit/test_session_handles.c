@@ -544,6 +544,63 @@ START_TEST(session_opens_a_text_that_changes_while_it_is_rendered)
 }
 END_TEST
 
+static int renders;
+
+/* Each time that it is rendered somebody writes it, but not for ever. */
+static void write_again(void)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%.*s", ++renders, "abcdefgh");
+    ck_assert_int_eq(write_as(other_handle, 1, 0, text), 0);
+    ck_assert_int_eq(flush_as(other_handle, 1), 0);
+    if (renders < 8)
+        fake_disk.during[FAKE_GET] = write_again;
+}
+
+/* A LOOKUP ends, and has the id and the size of one text. */
+START_TEST(session_looks_a_text_up_that_changes_whenever_it_is_rendered)
+{
+    struct tfs_handle *handle = NULL;
+    struct tfs_attr attr;
+    bool keep;
+
+    other_handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "four"), 0); /* nobody knows its size */
+    renders = 0;
+    fake_disk.during[FAKE_GET] = write_again;
+    ck_assert_int_eq(look(TEXT, &attr), 0);
+    fake_disk.during[FAKE_GET] = NULL;
+    ck_assert_int_eq(renders, 1);
+    ck_assert(!attr.lasts);
+    ck_assert_int_eq(attr.st.st_size, 4);
+    ck_assert_int_eq(tfs_session_open_file(session, attr.id, O_RDONLY, &handle, &keep), 0);
+    ck_assert_str_eq(text_of_handle(handle), "four");
+    tfs_session_release(session, handle);
+    ck_assert_str_eq(cat(TEXT), "a");
+    ck_assert_int_eq(close_file(other_handle), 0);
+}
+END_TEST
+
+/* So does a GETATTR of an id that is written through, whose size may be that of a moment before. */
+START_TEST(session_says_what_a_file_is_that_changes_whenever_it_is_rendered)
+{
+    struct tfs_handle *handle = open_path(TEXT, O_WRONLY);
+    struct tfs_attr attr;
+
+    other_handle = open_path(TEXT, O_WRONLY | O_TRUNC);
+    ck_assert_int_eq(put("chunks/0_0_0/raw.bin", "four"), 0); /* nobody knows its size */
+    renders = 0;
+    fake_disk.during[FAKE_GET] = write_again;
+    ck_assert_int_eq(tfs_session_getattr(session, 0, handle, &attr), 0);
+    fake_disk.during[FAKE_GET] = NULL;
+    ck_assert_int_eq(renders, 1);
+    ck_assert(attr.changing);
+    tfs_session_release(session, handle);
+    ck_assert_int_eq(close_file(other_handle), 0);
+}
+END_TEST
+
 START_TEST(session_flush_waits_for_a_validation_under_way)
 {
     other_handle = open_path(TEXT, O_WRONLY | O_TRUNC);
@@ -967,6 +1024,8 @@ static const TTest *const *const tests[] = {
     &session_reads_to_its_end_what_was_opened,
     &session_mtime_moves_with_the_content_only,
     &session_opens_a_text_that_changes_while_it_is_rendered,
+    &session_looks_a_text_up_that_changes_whenever_it_is_rendered,
+    &session_says_what_a_file_is_that_changes_whenever_it_is_rendered,
     &session_flush_waits_for_a_validation_under_way,
     &session_takes_what_was_written_while_it_took_a_draft,
     &session_appends_what_was_written_while_it_appended_behind_others,

@@ -47,6 +47,10 @@ static int find_size(struct tfs_session *s, struct tfs_need *need, const struct 
     int result = tfs_views_size(&s->views, view, size);
     if (result != -EAGAIN || need == NULL)
         return result;
+    if (tfs_need_has_older(need, view)) {
+        *size = need->blob->size;
+        return 0;
+    }
     result = tfs_ops_bytes(s, need, view, &blob);
     if (result == 0)
         *size = blob->size;

@@ -119,7 +119,6 @@ static int look_inside(struct tfs_need *need)
 
     if (tfs_node_exists(view->save, view->doc, &view->node) == -ESTALE)
         (void)tfs_ops_catch_up(need, need->branch, view->doc);
-    tfs_doc_unref(view->doc);
     return 0;
 }
 
@@ -140,14 +139,13 @@ int tfs_ops_know_inside(struct tfs_session *s, struct tfs_need *need, const stru
     need->asked++;
     need->read_chunks = look_inside;
     need->branch = branch;
-    need->view = (struct tfs_view){branch->save, tfs_doc_ref(doc), *node, 0, 0};
+    tfs_need_view(need, &(struct tfs_view){branch->save, doc, *node, 0, 0});
     return TFS_NEEDS_CHUNKS;
 }
 
 static int look_again(struct tfs_need *need)
 {
     (void)tfs_ops_catch_up(need, need->branch, need->view.doc);
-    tfs_doc_unref(need->view.doc);
     return 0;
 }
 
@@ -161,8 +159,8 @@ int tfs_ops_know_again(struct tfs_session *s, struct tfs_need *need, const struc
         return result;
     need->read_chunks = look_again;
     need->branch = branch;
-    need->view =
-        (struct tfs_view){branch->save, tfs_doc_ref(tfs_store_shown(branch->store)), *node, 0, 0};
+    tfs_need_view(need,
+                  &(struct tfs_view){branch->save, tfs_store_shown(branch->store), *node, 0, 0});
     return TFS_NEEDS_CHUNKS;
 }
 
@@ -358,6 +356,37 @@ static int give_id(struct tfs_session *s, const struct tfs_node *node, struct tf
     return result;
 }
 
+/* The id of the text that was rendered, for this LOOKUP alone: the file shows another one now. */
+static int give_rendered(struct tfs_session *s, struct tfs_need *need, struct tfs_attr *attr)
+{
+    const struct tfs_view *view = &need->view;
+    uint64_t id;
+    int result = tfs_inode_give(&s->inodes, &view->node, view->stamp, view->doc, &id);
+
+    if (result < 0)
+        return result;
+    struct tfs_inode *inode = tfs_inode_find(&s->inodes, id);
+    result = tfs_ops_attr(s, need, inode, attr);
+    if (result < 0) {
+        inode->refs--;
+        tfs_inode_drop(&s->inodes, inode);
+    }
+    return result;
+}
+
+/* Of a file; its id and its size are of one text. */
+static int look_up_file(struct tfs_session *s, struct tfs_need *need, const struct tfs_node *node,
+                        struct tfs_attr *attr)
+{
+    const struct tfs_view view = tfs_ops_view(s, node);
+    const bool older = tfs_need_has_older(need, &view);
+    const int result = tfs_ops_attr_node(s, older ? NULL : need, node, attr);
+
+    if (result == 0)
+        return give_id(s, node, attr);
+    return older && result == -EAGAIN ? give_rendered(s, need, attr) : result;
+}
+
 struct looking_up {
     uint64_t parent;
     const char *name;
@@ -379,9 +408,8 @@ static int try_lookup(struct tfs_session *s, void *call, struct tfs_need *need)
     }
     if (!entry.schema || !entry.visible)
         return -ENOENT;
-    result = tfs_ops_attr_node(s, need, &entry.node, c->attr);
-    return result == 0 && !tfs_node_is_directory(&entry.node) ? give_id(s, &entry.node, c->attr)
-                                                              : result;
+    return tfs_node_is_directory(&entry.node) ? tfs_ops_attr_node(s, need, &entry.node, c->attr)
+                                              : look_up_file(s, need, &entry.node, c->attr);
 }
 
 int tfs_session_lookup(struct tfs_session *s, uint64_t parent, const char *name,

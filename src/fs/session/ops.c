@@ -252,11 +252,23 @@ static bool has_rendered(const struct tfs_need *need, const struct tfs_view *vie
            need->offset == offset && need->size == size;
 }
 
+bool tfs_need_has_older(const struct tfs_need *need, const struct tfs_view *view)
+{
+    return need->blob != NULL && need->view.id == view->id && need->size == 0 &&
+           need->view.stamp < view->stamp && view->stamp < TFS_STAMP_TAKEN;
+}
+
+void tfs_need_view(struct tfs_need *need, const struct tfs_view *view)
+{
+    tfs_doc_ref(view->doc);
+    tfs_doc_unref(need->view.doc);
+    need->view = *view;
+}
+
 static int have_rendered(struct tfs_need *need, const struct tfs_view *view, uint64_t offset,
                          uint64_t size)
 {
-    need->view = *view;
-    tfs_doc_ref(view->doc);
+    tfs_need_view(need, view);
     need->offset = offset;
     need->size = size;
     return TFS_NEEDS_BYTES;
@@ -319,8 +331,6 @@ static int render(struct tfs_session *s, struct tfs_need *need)
     }
     if (result == -ESTALE)
         result = tfs_ops_catch_up(need, tfs_ops_branch(s, &need->view.node), need->view.doc);
-    tfs_doc_unref(need->view.doc);
-    need->view.doc = NULL;
     return result;
 }
 
@@ -383,6 +393,7 @@ static int run(struct tfs_session *s, const struct tfs_handle *writer, tfs_attem
             break;
         result = result == TFS_NEEDS_BYTES ? render(s, &need) : need.read_chunks(&need);
     } while (result >= 0);
+    tfs_doc_unref(need.view.doc);
     tfs_blob_unref(need.blob);
     return result;
 }

@@ -138,7 +138,7 @@ static inline bool tfs_needs_more(int result)
 #define TFS_STAMP_NONE UINT64_MAX
 
 struct tfs_need {
-    struct tfs_view view;  /* what is to be rendered; with a reference to the document */
+    struct tfs_view view;  /* what is to be rendered, or was; with a reference to the document */
     uint64_t offset, size; /* the range of it that is wanted; size 0: all */
     struct tfs_blob *blob; /* rendered from view.id as of view.stamp */
     struct tfs_branch *branch;
@@ -173,6 +173,12 @@ int tfs_ops_look(struct tfs_branch *branch);
 /* Chunks of `doc` could not be fetched, because another program changed them: 0 when the store has
  * looked at the save since, and the verb is to be tried again; or -ESTALE. Without the lock. */
 int tfs_ops_catch_up(struct tfs_need *need, struct tfs_branch *branch, const struct tfs_doc *doc);
+
+/* It is about this view from now on. */
+void tfs_need_view(struct tfs_need *need, const struct tfs_view *view);
+/* Was the whole text rendered for this verb, and the file was changed since? Who wants no more than
+ * a size takes it: while edits go on, a verb might never end. */
+bool tfs_need_has_older(const struct tfs_need *need, const struct tfs_view *view);
 
 /* What the file shows: a reference; or TFS_NEEDS_BYTES. */
 int tfs_ops_bytes(struct tfs_session *s, struct tfs_need *need, const struct tfs_view *view,
