@@ -33,8 +33,7 @@ static bool has(const char *dir, const char *name, mode_t type)
 static bool is_ignored(const char *dir)
 {
     char *path = tfs_path_join(dir, ".gitignore"), text[4];
-    const int fd =
-        path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     const bool is = fd >= 0 && read(fd, text, sizeof(text)) == 2 && memcmp(text, "*\n", 2) == 0;
 
     if (fd >= 0)
