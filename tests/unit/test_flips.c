@@ -4,7 +4,7 @@
  * and edited into a save that opens again.
  *
  * In a small file each bit is flipped, and bytes become 00 and ff; in a large one, a bit of every
- * fifth byte: 5 divides no width of a field, so each byte of a field has its turn. In full
+ * fifth byte or fewer, so that each byte of a field has its turn. In full
  * (torture/memory) every byte of a small file becomes every other value, in a large one all bits
  * are flipped, and all is checked of each.
  */
@@ -275,10 +275,12 @@ static void look(bool whole)
     edit_and_close(save);
 }
 
-/* From one damaged byte to the next. */
+/* From one damaged byte to the next; odd, so that all bytes of a number have their turn. */
 static size_t stride(void)
 {
-    return t.original.size > LARGE && !in_full() ? 5 : 1;
+    if (t.original.size <= LARGE || in_full())
+        return 1;
+    return t.original.size / 1000 > 5 ? (t.original.size / 1000) | 1 : 5;
 }
 
 static void truncate_everywhere(void)

@@ -83,7 +83,8 @@ START_TEST(region_that_the_game_changed_keeps_its_edits_out_and_the_others_get_t
     ck_assert(exists(JOURNAL));
     open_zone(TFS_LOCK_EXCLUSIVE);
     ck_assert_uint_eq(shown(), RIGHT);
-    ck_assert_ptr_nonnull(strstr(notice, "was restored from its journal; warning: 1 edit until "));
+    ck_assert_ptr_nonnull(
+        strstr(notice, "was restored from its journal; what was not restored is in "));
     ck_assert(!exists(JOURNAL) && is_aside());
     open_only("zone", TFS_LOCK_NONE);
     ck_assert_uint_eq(shown(), RIGHT);
