@@ -775,18 +775,24 @@ static void try_text(struct check *k, const struct tfs_node *node, struct tfs_sp
     values_release(&wanted);
 }
 
-static void without_line(struct check *k, const struct tfs_node *node, const struct tfs_buf *text)
+void written_cut_line(struct maker_random *rnd, const struct tfs_buf *text, struct tfs_buf *cut)
 {
-    size_t from = maker_draw(&k->rnd, (uint32_t)text->size), to = from;
-    struct tfs_buf cut = {0};
+    size_t from = text->size == 0 ? 0 : maker_draw(rnd, (uint32_t)text->size), to = from;
 
     while (from > 0 && text->data[from - 1] != '\n')
         from--;
     while (to < text->size && text->data[to] != '\n')
         to++;
-    tfs_buf_add(&cut, text->data, from);
+    tfs_buf_add(cut, text->data, from);
     if (to < text->size)
-        tfs_buf_add(&cut, text->data + to + 1, text->size - to - 1);
+        tfs_buf_add(cut, text->data + to + 1, text->size - to - 1);
+}
+
+static void without_line(struct check *k, const struct tfs_node *node, const struct tfs_buf *text)
+{
+    struct tfs_buf cut = {0};
+
+    written_cut_line(&k->rnd, text, &cut);
     try_text(k, node, tfs_buf_span(&cut));
     tfs_buf_release(&cut);
 }

@@ -15,9 +15,13 @@
 #define TFS_TESTS_WRITTEN_CHECK_H
 
 #include "lens_check.h"
+#include "region_maker.h"
 
 /* Makes the edits in c->doc: so many rounds, each of a chunk that is drawn. Returns how many
  * changed something. */
 unsigned written_check(struct lens_check *c, unsigned rounds, uint64_t seed);
+
+/* Appends the text without one of its lines, which is drawn. */
+void written_cut_line(struct maker_random *rnd, const struct tfs_buf *text, struct tfs_buf *cut);
 
 #endif

@@ -128,16 +128,9 @@ static void read_file(const struct tfs_node *node, struct tfs_buf *out)
 /* The text without one of its lines. */
 static void try_without_line(const struct tfs_node *node, const struct tfs_buf *text)
 {
-    size_t from = text->size == 0 ? 0 : maker_draw(&rnd, (uint32_t)text->size), to = from;
     struct tfs_buf cut = {0};
 
-    while (from > 0 && text->data[from - 1] != '\n')
-        from--;
-    while (to < text->size && text->data[to] != '\n')
-        to++;
-    tfs_buf_add(&cut, text->data, from);
-    if (to < text->size)
-        tfs_buf_add(&cut, text->data + to + 1, text->size - to - 1);
+    written_cut_line(&rnd, text, &cut);
     try_put(node, tfs_buf_span(&cut));
     tfs_buf_release(&cut);
 }

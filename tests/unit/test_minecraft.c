@@ -228,6 +228,34 @@ START_TEST(numbers_above_255_have_an_array_of_their_own)
 }
 END_TEST
 
+static void insert(struct tfs_buf *buf, size_t at, struct tfs_span bytes)
+{
+    tfs_buf_resize(buf, buf->size + bytes.size);
+    ck_assert_int_eq(buf->failed, 0);
+    memmove(buf->data + at + bytes.size, buf->data + at, buf->size - bytes.size - at);
+    memcpy(buf->data + at, bytes.data, bytes.size);
+}
+
+/* Some program may have left it there. */
+START_TEST(an_empty_array_of_high_numbers_is_filled_and_stays_one)
+{
+    static const uint8_t add[] = {TFS_MC_NBT_BYTES, 0, 3, 'A', 'd', 'd', 0, 0, 0, 0};
+
+    open_made(MINECRAFT_12, 2, 1);
+    struct tfs_buf raw = files_get(&c, ground, "raw.bin");
+    insert(&raw, raw.size - 1, (struct tfs_span){add, sizeof(add)});
+    ck_assert_msg(files_put(&c, ground, "raw.bin", tfs_buf_span(&raw)) == 0, "%s", c.err.text);
+    put(ground, "voxels.csv", "x,y,z,block\n1,2,3,4095:15\n");
+    ck_assert(files_shows(&c, ground, "voxels.csv", "x,y,z,block\n1,2,3,4095:15\n"));
+    tfs_buf_release(&raw);
+    raw = files_get(&c, ground, "raw.bin");
+    const uint8_t *first = memmem(raw.data, raw.size, "Add", 3);
+    ck_assert_ptr_nonnull(first);
+    ck_assert_ptr_eq(raw.data + behind_text(&raw, "Add"), first + 3);
+    tfs_buf_release(&raw);
+}
+END_TEST
+
 START_TEST(names_that_are_no_states_are_refused)
 {
     static const char *const bad[] = {
@@ -466,14 +494,6 @@ START_TEST(the_rest_of_a_column_takes_what_is_one_and_nothing_else)
 }
 END_TEST
 
-static void insert(struct tfs_buf *buf, size_t at, struct tfs_span bytes)
-{
-    tfs_buf_resize(buf, buf->size + bytes.size);
-    ck_assert_int_eq(buf->failed, 0);
-    memmove(buf->data + at + bytes.size, buf->data + at, buf->size - bytes.size - at);
-    memcpy(buf->data + at, bytes.data, bytes.size);
-}
-
 /* A tag of so many bytes that are all 0, or that do not become smaller when they are packed. */
 static void insert_bytes(struct tfs_buf *section, const char *name, size_t count, bool noise)
 {
@@ -696,6 +716,28 @@ START_TEST(compounds_nested_deeper_than_the_game_reads_are_damage)
     ck_assert_int_eq(
         tfs_mc_column_split(tfs_buf_span(&nbt), &left, &parts, &follows, &column, &why), -EBADMSG);
     tfs_buf_release(&nbt);
+    tfs_buf_release(&left);
+}
+END_TEST
+
+/* A version is read before all else is walked over: not once more for each compound in another. */
+START_TEST(only_the_level_of_the_root_says_what_a_column_is)
+{
+    static const uint8_t nbt[] = "\x0a\0\0\x0a\0\5Level\x0a\0\5Level"
+                                 "\3\0\x0b"
+                                 "DataVersion\0\0\0\5\0"
+                                 "\3\0\4zPos\0\0\0\7\0";
+    struct tfs_buf left = {0};
+    struct tfs_mc_follows follows;
+    struct tfs_mc_parts parts;
+    struct tfs_mc_column column;
+    struct tfs_error why = {0};
+
+    ck_assert_msg(tfs_mc_column_split((struct tfs_span){nbt, sizeof(nbt)}, &left, &parts, &follows,
+                                      &column, &why) == 0,
+                  "%s", why.text);
+    ck_assert_int_eq(column.version, 0);
+    ck_assert_int_eq(column.z, 7);
     tfs_buf_release(&left);
 }
 END_TEST
@@ -994,6 +1036,7 @@ static Suite *minecraft_suite(void)
     tcase_add_loop_test(made, many_states_are_packed_as_the_version_packs_them, MINECRAFT_13,
                         MINECRAFT_GAMES);
     tcase_add_test(made, numbers_above_255_have_an_array_of_their_own);
+    tcase_add_test(made, an_empty_array_of_high_numbers_is_filled_and_stays_one);
     tcase_add_loop_test(made, names_that_are_no_states_are_refused, 0, 2);
     tcase_add_loop_test(made, lights_come_and_go, 0, MINECRAFT_GAMES);
     tcase_add_test(made, columns_that_nobody_edits_keep_their_bytes_places_and_times);
@@ -1022,6 +1065,7 @@ static Suite *minecraft_suite(void)
     tcase_add_loop_test(made, splitting_and_joining_gives_the_column_back, 0, MINECRAFT_GAMES);
     tcase_add_test(made, hostile_nbt_is_damage);
     tcase_add_test(made, compounds_nested_deeper_than_the_game_reads_are_damage);
+    tcase_add_test(made, only_the_level_of_the_root_says_what_a_column_is);
     tcase_add_loop_test(made, a_damaged_column_shows_its_bytes_and_the_others_go_on, 0, 4);
     tcase_add_loop_test(made, a_packing_that_is_not_known_hides_its_column, 0, 2);
     tcase_add_test(made, a_size_that_is_one_short_is_read_with_a_warning);

@@ -112,7 +112,8 @@ struct tfs_folder_kind {
     /* Sets file->own of a file that was decoded. NULL: `look` knows all. */
     void (*learn)(const struct tfs_doc *doc, struct tfs_folder_file *file);
     /* What chunks are slices of, also those that the codec of the file decodes: so the chunks of a
-     * unit are slices of it, inflated. NULL: each chunk lies in the file, in bytes of its own. */
+     * unit are slices of it, inflated, and have tags and flags. NULL: each chunk lies in the file,
+     * in bytes of its own, which are all there is of it. */
     int (*payload)(struct tfs_blob *bytes, uint64_t limit, struct tfs_blob **payload,
                    struct tfs_error *err);
     /* Makes the bytes that lie where a slot says those of the chunk. With no `payload`. */
@@ -122,7 +123,7 @@ struct tfs_folder_kind {
     /* The document of a file that is not there yet, empty. */
     int (*blank)(struct tfs_save *save, struct tfs_key file, struct tfs_doc **doc,
                  struct tfs_error *err);
-    /* tfs_chunk.own of a chunk that is put there; NULL: chunks are bytes alone. */
+    /* tfs_chunk.own of a chunk that is put there; NULL: they have none. */
     uint64_t (*order)(const struct tfs_doc *doc, struct tfs_key key);
     /* Where the text of what is common may be changed: is the file older than a changed one says?
      * Brings an edit of a file to what the folder says, which is about to get another text if

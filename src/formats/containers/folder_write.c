@@ -96,11 +96,12 @@ static int make_step(const struct job *job, struct tfs_edit *edit,
         return err->code;
     chunk.blob = bytes;
     chunk.slot = TFS_SLOT_NONE;
-    if (job->c->kind->order != NULL) {
+    if (job->c->kind->payload != NULL) {
         chunk.tag = step->chunk->tag;
         chunk.flags = step->chunk->flags & ~(uint32_t)TFS_CHUNK_UNREAD;
-        chunk.own = job->c->kind->order(tfs_edit_doc(edit), chunk.key);
     }
+    if (job->c->kind->order != NULL)
+        chunk.own = job->c->kind->order(tfs_edit_doc(edit), chunk.key);
     tfs_edit_put(edit, &chunk, err);
     tfs_blob_unref(bytes);
     return err->code;

@@ -359,7 +359,7 @@ static void put_added(struct encoding *x, unsigned i)
 static void put_before(struct encoding *x, const struct tfs_mc_nbt_tag *tag)
 {
     const struct tfs_mc_section *s = section_of(x->e->before);
-    const bool had[] = {s->add.size > 0, s->sky.data != NULL, s->light.data != NULL};
+    const bool had[] = {s->add.data != NULL, s->sky.data != NULL, s->light.data != NULL};
 
     for (unsigned i = 0; i < TFS_MC_PLANES; i++)
         if (!had[i] && !x->done[i] &&

@@ -187,16 +187,17 @@ static void note(struct tfs_mc_column *column, const struct tfs_mc_nbt_tag *tag)
     column->placed = column->placed || tfs_mc_nbt_is(tag, "zPos", TFS_MC_NBT_INT);
 }
 
-/* The version may stand behind the sections that it is needed for. */
-static void note_all(struct tfs_mc_column *column, struct tfs_span compound)
+/* The version may stand behind the sections that it is needed for. `level` as below: each level
+ * more would walk over all that is in it once more. */
+static void note_all(struct tfs_mc_column *column, struct tfs_span compound, bool level)
 {
     struct tfs_cursor c = tfs_cursor_init(compound);
     struct tfs_mc_nbt_tag tag;
 
     while (tfs_mc_nbt_next(&c, &tag)) {
         note(column, &tag);
-        if (tfs_mc_nbt_is(&tag, "Level", TFS_MC_NBT_COMPOUND))
-            note_all(column, tag.payload);
+        if (!level && tfs_mc_nbt_is(&tag, "Level", TFS_MC_NBT_COMPOUND))
+            note_all(column, tag.payload, true);
     }
 }
 
@@ -236,7 +237,7 @@ static int walk_root(struct walk *w, struct tfs_span nbt)
     const struct tfs_span compound = {c.at, tfs_cursor_left(&c)};
     if (tfs_mc_nbt_take(&c, type).size != compound.size || c.failed)
         return fail_nbt(w);
-    note_all(w->column, compound);
+    note_all(w->column, compound, false);
     tfs_mc_nbt_put_head(w->out, type, name);
     return walk_compound(w, compound, false) < 0 ? w->err->code : tfs_buf_check(w->out, w->err);
 }

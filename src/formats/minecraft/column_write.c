@@ -16,10 +16,7 @@
 #include "formats/minecraft/heights.h"
 #include "formats/minecraft/packing.h"
 
-#define HEAD            5    /* bytes in front of a payload */
 #define VERSION_ROUNDED 2203 /* the first that takes no sector more than it needs */
-#define Y_LOWEST        (-128)
-#define Y_HIGHEST       127
 /* NBT of so many bytes fits into the sectors however badly it packs. */
 #define SURE_TO_FIT ((size_t)1000 * 1000)
 
@@ -40,7 +37,7 @@ static int find_parts(struct tfs_mc_written *w, struct tfs_save *save, const str
 
     parts->count = 0;
     key.group = 0;
-    for (key.y = Y_LOWEST; key.y <= Y_HIGHEST && err->code == 0; key.y++) {
+    for (key.y = TFS_MC_LOWEST; key.y <= TFS_MC_HIGHEST && err->code == 0; key.y++) {
         const struct tfs_chunk *chunk = tfs_doc_find(doc, key);
         struct tfs_blob **blob = &w->blobs[parts->count + 1];
         if (chunk != NULL && tfs_chunk_load(save, chunk, blob, err) == 0)
@@ -128,7 +125,7 @@ int tfs_mc_written_make(struct tfs_mc_written *w, struct tfs_save *save, const s
 
 static uint32_t sectors_for(size_t payload, int32_t version)
 {
-    const size_t size = payload + HEAD;
+    const size_t size = payload + TFS_MC_HEAD;
 
     return (uint32_t)(size / TFS_MC_SECTOR +
                       (version < VERSION_ROUNDED || size % TFS_MC_SECTOR > 0));

@@ -88,13 +88,6 @@ static int blank(struct tfs_save *save, struct tfs_key file, struct tfs_doc **do
     return err->code;
 }
 
-static uint64_t order(const struct tfs_doc *doc, struct tfs_key key)
-{
-    (void)doc;
-    (void)key;
-    return 0;
-}
-
 static const struct tfs_folder_kind kind = {.file = &tfs_mc_region_container,
                                             .keeps_empty = true,
                                             .own_size = sizeof(struct tfs_mc_region),
@@ -107,8 +100,7 @@ static const struct tfs_folder_kind kind = {.file = &tfs_mc_region_container,
                                             .look = look,
                                             .learn = learn,
                                             .payload = tfs_mc_region_payload,
-                                            .blank = blank,
-                                            .order = order};
+                                            .blank = blank};
 
 /* ---- a game that runs ------------------------------------------------------------------------ */
 

@@ -18,8 +18,6 @@
 
 #define EXTERNAL   0x80
 #define PARTS      (TFS_MC_SECTIONS + 1) /* numbers of a column: its rest, its sections */
-#define LOWEST     (-128)
-#define HIGHEST    127
 #define REGION_MAX ((INT32_MAX >> 5) - 1)
 
 /* ---- names and keys -------------------------------------------------------------------------- */
@@ -53,9 +51,12 @@ uint32_t tfs_mc_slot_of(struct tfs_key chunk)
 
 struct tfs_key tfs_mc_file_of(struct tfs_key chunk, uint32_t *index)
 {
-    const int32_t y = chunk.y < LOWEST ? LOWEST : chunk.y > HIGHEST ? HIGHEST : chunk.y;
+    const int32_t y = chunk.y < TFS_MC_LOWEST    ? TFS_MC_LOWEST
+                      : chunk.y > TFS_MC_HIGHEST ? TFS_MC_HIGHEST
+                                                 : chunk.y;
 
-    *index = tfs_mc_slot_of(chunk) * PARTS + (chunk.group == 0 ? (uint32_t)(y - LOWEST) + 1 : 0);
+    *index =
+        tfs_mc_slot_of(chunk) * PARTS + (chunk.group == 0 ? (uint32_t)(y - TFS_MC_LOWEST) + 1 : 0);
     return (struct tfs_key){.x = region_of(chunk.x), .z = region_of(chunk.z)};
 }
 
@@ -65,8 +66,13 @@ struct tfs_key tfs_mc_chunk_of(struct tfs_key region, uint32_t index)
 
     return (struct tfs_key){.group = part == 0 ? TFS_GROUP_COLUMNS : 0,
                             .x = region.x * TFS_MC_REGION_SIDE + (int32_t)(slot & 31),
-                            .y = part == 0 ? 0 : (int32_t)part - 1 + LOWEST,
+                            .y = part == 0 ? 0 : (int32_t)part - 1 + TFS_MC_LOWEST,
                             .z = region.z * TFS_MC_REGION_SIDE + (int32_t)(slot >> 5)};
+}
+
+struct tfs_key tfs_mc_column_at(struct tfs_key region, uint32_t slot)
+{
+    return tfs_mc_chunk_of(region, slot * PARTS);
 }
 
 /* ---- one column ------------------------------------------------------------------------------ */
@@ -179,11 +185,6 @@ static int add_item(struct reader *r, uint32_t index, uint32_t tag, struct tfs_s
     return tfs_buf_check(&r->payload, err);
 }
 
-static struct tfs_key key_at(const struct reader *r, uint32_t slot)
-{
-    return tfs_mc_chunk_of(r->region->key, slot * PARTS);
-}
-
 /* What a column says of itself: where it is, and how old. */
 static int take_facts(struct reader *r, uint32_t slot, const struct tfs_mc_column *column,
                       struct tfs_error *err)
@@ -195,7 +196,7 @@ static int take_facts(struct reader *r, uint32_t slot, const struct tfs_mc_colum
         region->key = (struct tfs_key){.x = region_of(said.x), .z = region_of(said.z)};
         region->placed = true;
     }
-    const struct tfs_key key = key_at(r, slot);
+    const struct tfs_key key = tfs_mc_column_at(r->region->key, slot);
     if (column->placed && (key.x != said.x || key.z != said.z))
         return tfs_fail(err, -EBADMSG, "it is column %d_%d by what it says", said.x, said.z);
     if (region->columns == 0 || column->version < region->versions[0])
@@ -210,7 +211,7 @@ static int take_facts(struct reader *r, uint32_t slot, const struct tfs_mc_colum
 static int hide_misplaced(struct reader *r, uint32_t slot, size_t first, const char *why,
                           struct tfs_error *err)
 {
-    const struct tfs_key key = key_at(r, slot);
+    const struct tfs_key key = tfs_mc_column_at(r->region->key, slot);
 
     r->count = first + 1;
     r->items[first].flags = TFS_CHUNK_DAMAGED;
@@ -222,8 +223,8 @@ static int add_items(struct reader *r, uint32_t slot, struct tfs_span rest, stru
     add_item(r, slot * PARTS, 0, rest, err);
     for (size_t i = 0; i < r->parts.count && err->code == 0; i++) {
         const struct tfs_mc_part *part = &r->parts.parts[i];
-        add_item(r, slot * PARTS + (uint32_t)(part->y - LOWEST) + 1, part->layout, part->bytes,
-                 err);
+        add_item(r, slot * PARTS + (uint32_t)(part->y - TFS_MC_LOWEST) + 1, part->layout,
+                 part->bytes, err);
     }
     return err->code;
 }
@@ -247,7 +248,7 @@ static int add_column(struct reader *r, uint32_t slot, struct tfs_error *err)
 static int read_column(struct reader *r, uint32_t slot, const struct tfs_mc_stored *stored,
                        struct tfs_error *err)
 {
-    const struct tfs_key key = key_at(r, slot);
+    const struct tfs_key key = tfs_mc_column_at(r->region->key, slot);
     bool over = false;
 
     tfs_buf_clear(&r->nbt);
@@ -267,7 +268,7 @@ static int read_column(struct reader *r, uint32_t slot, const struct tfs_mc_stor
 static int keep_damage(struct reader *r, uint32_t slot, const struct tfs_error *why,
                        struct tfs_span stored, struct tfs_error *err)
 {
-    const struct tfs_key key = key_at(r, slot);
+    const struct tfs_key key = tfs_mc_column_at(r->region->key, slot);
     const bool hiding = why->code == -ENOTSUP;
 
     if (why->code == -ENOMEM)

@@ -13,6 +13,9 @@
 #define TFS_MC_SECTOR       4096
 #define TFS_MC_REGION_LEAST (2 * TFS_MC_SECTOR) /* bytes of a file that is not empty */
 #define TFS_MC_REGION_NAME  48
+#define TFS_MC_HEAD         5      /* bytes in front of the payload of a column */
+#define TFS_MC_LOWEST       (-128) /* heights of sections, as one byte says them */
+#define TFS_MC_HIGHEST      127
 #define TFS_MC_COLUMN_LIMIT ((uint64_t)64 << 20) /* inflated bytes of a column */
 
 /* ---- names and keys -------------------------------------------------------------------------- */
@@ -25,8 +28,9 @@ bool tfs_mc_region_of_name(const char *name, struct tfs_key *region);
  * back. */
 struct tfs_key tfs_mc_file_of(struct tfs_key chunk, uint32_t *index);
 struct tfs_key tfs_mc_chunk_of(struct tfs_key region, uint32_t index);
-/* The place of its column in the table of the region. */
+/* The place of its column in the table of the region; and the key of the rest of the one there. */
 uint32_t tfs_mc_slot_of(struct tfs_key chunk);
+struct tfs_key tfs_mc_column_at(struct tfs_key region, uint32_t slot);
 
 /* ---- the file -------------------------------------------------------------------------------- */
 

@@ -11,8 +11,6 @@
 #include "base/clock.h"
 #include "formats/minecraft/column_write.h"
 
-#define HEAD 5 /* bytes in front of a payload */
-
 struct writer {
     struct tfs_save *save;
     const struct tfs_doc *doc;
@@ -93,7 +91,7 @@ static int place(struct writer *w, uint32_t slot, uint32_t count, struct tfs_err
         return err->code;
     set_u32(&w->image, begin, (uint32_t)packed->size + 1);
     w->image.data[begin + 4] = w->column.kind;
-    memcpy(w->image.data + begin + HEAD, packed->data, packed->size);
+    memcpy(w->image.data + begin + TFS_MC_HEAD, packed->data, packed->size);
     set_u32(&w->image, (size_t)4 * slot, entry.first << 8 | count);
     set_u32(&w->image, TFS_MC_SECTOR + (size_t)4 * slot, (uint32_t)tfs_date());
     return 0;
@@ -103,10 +101,7 @@ static int place(struct writer *w, uint32_t slot, uint32_t count, struct tfs_err
 
 static int write_column(struct writer *w, uint32_t slot, struct tfs_error *err)
 {
-    const struct tfs_key region = w->region->key;
-    const struct tfs_key key = {.group = TFS_GROUP_COLUMNS,
-                                .x = region.x * TFS_MC_REGION_SIDE + (int32_t)(slot & 31),
-                                .z = region.z * TFS_MC_REGION_SIDE + (int32_t)(slot >> 5)};
+    const struct tfs_key key = tfs_mc_column_at(w->region->key, slot);
     const struct tfs_span file = tfs_blob_span(w->region->file);
     const struct tfs_mc_entry entry = tfs_mc_entry_at(file, slot);
     uint32_t count;
